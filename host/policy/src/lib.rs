@@ -1,1 +1,16 @@
-//! stub
+//! What is allowed: pure decisions, made before anything is done.
+//!
+//! | module | the question that it answers |
+//! |---|---|
+//! | [`hosts`] | may this URL be reached under this host list? |
+//!
+//! What holds for the whole crate:
+//!
+//! - No I/O, no clock, no environment, no async, no global state: the same question has the same answer, so that every
+//!   rule can be tested with nothing but its arguments.
+//! - Whatever an operator wrote is parsed once, at load, into a type that cannot hold a wrong rule; nothing is parsed
+//!   again when a call is judged.
+//! - A default denies. An error says in one line what is wrong and what to write instead.
+
+mod entry;
+pub mod hosts;

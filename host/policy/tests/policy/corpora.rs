@@ -1,0 +1,49 @@
+//! Every row of the three tables in `tests/data/corpora`; their README states the rules.
+
+use std::fs;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use transom_policy::hosts::{HostRules, Use};
+
+/// Reads a table and insists on its length, so that a lost row cannot pass as a success.
+fn rows<T: DeserializeOwned>(table: &str, n_rows: usize) -> Vec<T> {
+    let path = format!("{}/../../tests/data/corpora/{table}", env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let rows: Vec<T> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), n_rows, "{table}");
+    rows
+}
+
+#[derive(Debug, Deserialize)]
+struct HostRow {
+    hosts: Vec<String>,
+    url: String,
+    want: String,
+    why: String,
+    #[serde(default)]
+    https_only: bool,
+    #[serde(default, rename = "use")]
+    used_as: Option<String>,
+}
+
+#[test]
+fn every_row_of_the_host_table_is_decided_as_it_wants() {
+    let mut n_allowed = 0;
+    let mut wrong = Vec::new();
+    for row in rows::<HostRow>("host_policy.jsonl", 620) {
+        let used_as = match row.used_as.as_deref() {
+            None => Use::Page,
+            Some("socket") => Use::Socket,
+            Some(other) => panic!("unknown use {other}"),
+        };
+        let allowed = HostRules::parse(&row.hosts)
+            .is_ok_and(|rules| rules.https_only(row.https_only).decide(&row.url, used_as).is_allowed());
+        n_allowed += usize::from(allowed);
+        if allowed != (row.want == "allow") {
+            wrong.push(format!("{:?} with {:?}: wanted {} ({})", row.url, row.hosts, row.want, row.why));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(n_allowed, 310);
+}
