@@ -2,6 +2,7 @@
 //!
 //! | module | the question that it answers |
 //! |---|---|
+//! | [`address`] | is this IP address on the public internet, and what is it otherwise? |
 //! | [`hosts`] | may this URL be reached under this host list? |
 //!
 //! What holds for the whole crate:
@@ -12,5 +13,6 @@
 //!   again when a call is judged.
 //! - A default denies. An error says in one line what is wrong and what to write instead.
 
+pub mod address;
 mod entry;
 pub mod hosts;

@@ -3,5 +3,6 @@
 //! Not here: single cases and messages, which stand beside the code.
 #![cfg(test)]
 
+mod address;
 mod corpora;
 mod hosts;
