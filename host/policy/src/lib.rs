@@ -3,6 +3,7 @@
 //! | module | the question that it answers |
 //! |---|---|
 //! | [`address`] | is this IP address on the public internet, and what is it otherwise? |
+//! | [`grant`] | which tools may this run call, and what may the calls of this plugin do? |
 //! | [`hosts`] | may this URL be reached under this host list? |
 //!
 //! What holds for the whole crate:
@@ -14,5 +15,7 @@
 //! - A default denies. An error says in one line what is wrong and what to write instead.
 
 pub mod address;
+mod capability;
 mod entry;
+pub mod grant;
 pub mod hosts;

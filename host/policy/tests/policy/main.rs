@@ -5,4 +5,5 @@
 
 mod address;
 mod corpora;
+mod grant;
 mod hosts;
