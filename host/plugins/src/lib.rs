@@ -1,1 +1,3 @@
-//! stub
+//! Plugins: WebAssembly components with a manifest.
+
+pub mod manifest;
