@@ -3,6 +3,7 @@
 //! | module | the question that it answers |
 //! |---|---|
 //! | [`address`] | is this IP address on the public internet, and what is it otherwise? |
+//! | [`filename`] | under which name is this download kept? |
 //! | [`grant`] | which tools may this run call, and what may the calls of this plugin do? |
 //! | [`hosts`] | may this URL be reached under this host list? |
 //!
@@ -17,5 +18,6 @@
 pub mod address;
 mod capability;
 mod entry;
+pub mod filename;
 pub mod grant;
 pub mod hosts;

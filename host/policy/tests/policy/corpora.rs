@@ -4,7 +4,9 @@ use std::fs;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use transom_policy::filename::FileName;
 use transom_policy::hosts::{HostRules, Use};
+use url::Url;
 
 /// Reads a table and insists on its length, so that a lost row cannot pass as a success.
 fn rows<T: DeserializeOwned>(table: &str, n_rows: usize) -> Vec<T> {
@@ -46,4 +48,19 @@ fn every_row_of_the_host_table_is_decided_as_it_wants() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(n_allowed, 310);
+}
+
+#[derive(Debug, Deserialize)]
+struct FileNameRow {
+    content_disposition: String,
+    url: String,
+    want: String,
+}
+
+#[test]
+fn every_row_of_the_file_name_table_gives_the_name_that_it_wants() {
+    for row in rows::<FileNameRow>("filenames.jsonl", 120) {
+        let name = FileName::of_download(&row.content_disposition, &Url::parse(&row.url).unwrap());
+        assert_eq!(name.as_str(), row.want, "{row:?}");
+    }
 }

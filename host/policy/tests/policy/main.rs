@@ -5,5 +5,6 @@
 
 mod address;
 mod corpora;
+mod filename;
 mod grant;
 mod hosts;
