@@ -1,0 +1,3 @@
+//! `transom demo`.
+
+pub mod shop;
