@@ -1,0 +1,192 @@
+//! The browser of one prefix of a run: started at the first call, started anew when it is lost, ended with the run.
+//!
+//! One verb at a time acts in a session, since verbs share its active tab and its refs. A session's gate is its own and denies
+//! everything until the browser is up.
+//!
+//! Not here: whether a call may be performed at all (`dispatcher.rs`).
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Semaphore, time::Instant};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use transom_browser::{Browser, BrowserOptions, DialogPolicy, Performed, chromium};
+use transom_egress::{
+    gate::Gate,
+    jail::{self, ChromiumProcess, Exchange, LaunchSpec},
+    proxy,
+};
+use transom_verbs::{Call, ErrorCode, Reason, Retry, ToolError};
+
+use crate::{binding::Binding, files::RunFiles, hooks::SessionHooks, settings::DialogSetting};
+
+/// How long Chromium has to start and answer. It takes a third of a second on a small machine; a busy one may need some seconds.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+
+/// What a session needs to start a browser.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionSpec {
+    /// Whose prefix this is.
+    pub binding: Arc<Binding>,
+    /// The Chromium binary.
+    pub chromium: PathBuf,
+    /// Our own binary, for the jail.
+    pub launcher: PathBuf,
+    /// A folder of this session alone, for what it exchanges with Chromium.
+    pub folder: PathBuf,
+    /// Where downloads and screenshots go.
+    pub files: RunFiles,
+}
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    spec: SessionSpec,
+    /// Held by whoever acts: verbs of one session come one after the other.
+    turn: Semaphore,
+    /// Changed only by the holder of the turn, and by the end of the run.
+    running: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    NotStarted,
+    Running(Arc<Running>),
+    Ended,
+}
+
+/// A browser and all that lives as long as it does. Dropping it kills Chromium and its proxy.
+#[derive(Debug)]
+struct Running {
+    browser: Browser,
+    stop_proxy: CancellationToken,
+    _proxy: AbortOnDropHandle<()>,
+    _process: ChromiumProcess,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop_proxy.cancel();
+    }
+}
+
+impl Session {
+    pub(crate) fn new(spec: SessionSpec) -> Session {
+        Session { spec, turn: Semaphore::new(1), running: Mutex::new(State::NotStarted) }
+    }
+
+    /// Performs a verb, in its turn. A browser that is lost in between is started again; the verb is then repeated if that is safe.
+    ///
+    /// # Errors
+    /// The verb's own; [`ErrorCode::BrowserUnavailable`] when no browser can be started; [`Reason::OutcomeUnknown`] when the browser
+    /// was lost under a verb that must not be repeated.
+    ///
+    /// # Cancel safety
+    /// Dropping the future gives the turn back; what was sent to the page may have happened.
+    pub(crate) async fn perform(&self, call: &Call, deadline: Instant) -> Result<Performed, ToolError> {
+        let Ok(turn) = tokio::time::timeout_at(deadline, self.turn.acquire()).await else {
+            return Err(ToolError::failed(Reason::Timeout, "an earlier call of this run was still under way at the deadline"));
+        };
+        let _turn = turn.map_err(|_| run_ended())?;
+        let browser = self.browser(deadline).await?;
+        match browser.perform(call, deadline).await {
+            Err(error) if browser.is_closed() => {
+                tracing::warn!(verb = %call.verb(), %error, "the browser was lost");
+                if call.retry() == Retry::Never {
+                    return Err(ToolError::failed(
+                        Reason::OutcomeUnknown,
+                        format!("the browser was lost while `{}` was under way: it may have happened", call.verb()),
+                    )
+                    .with_hint("look at the page before doing it again; the next call starts a new browser on the start page"));
+                }
+                self.browser(deadline).await?.perform(call, deadline).await
+            }
+            performed => performed,
+        }
+    }
+
+    /// The address that a tab shows, as the browser last told; none without a browser.
+    pub(crate) fn live_url(&self, tab: Option<&str>) -> Option<String> {
+        match &*self.state() {
+            State::Running(running) => running.browser.live_url(tab),
+            State::NotStarted | State::Ended => None,
+        }
+    }
+
+    /// Ends the session for good.
+    pub(crate) async fn end(&self) {
+        self.turn.close();
+        let was = std::mem::replace(&mut *self.state(), State::Ended);
+        if let State::Running(running) = was {
+            running.browser.close().await;
+        }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn browser(&self, deadline: Instant) -> Result<Browser, ToolError> {
+        match &*self.state() {
+            State::Running(running) if !running.browser.is_closed() => return Ok(running.browser.clone()),
+            State::Running(_) | State::NotStarted => {}
+            State::Ended => return Err(run_ended()),
+        }
+        let until = deadline.min(Instant::now() + READY_WITHIN);
+        let started = tokio::time::timeout_at(until, self.start()).await.unwrap_or_else(|_| {
+            Err(ToolError::new(ErrorCode::BrowserUnavailable, "no browser could be started: Chromium did not answer in time"))
+        })?;
+        let browser = started.browser.clone();
+        let mut state = self.state();
+        if matches!(*state, State::Ended) {
+            return Err(run_ended());
+        }
+        *state = State::Running(Arc::new(started));
+        Ok(browser)
+    }
+
+    async fn start(&self) -> Result<Running, ToolError> {
+        let SessionSpec { binding, chromium: program, launcher, folder, files } = &self.spec;
+        let unavailable = |what: &str, error: &dyn std::fmt::Display| {
+            // The cause may name paths of the host: it is for the operator's log.
+            tracing::error!(%error, "{what}");
+            ToolError::new(ErrorCode::BrowserUnavailable, format!("no browser could be started: {what}"))
+                .with_hint("`transom doctor` says what is missing on the host")
+        };
+        let launched = jail::launch(LaunchSpec {
+            program: program.clone(),
+            args: chromium::arguments(&chromium::ChromiumOptions::default()),
+            isolation: binding.isolation,
+            launcher: launcher.clone(),
+            exchange: Exchange { downloads: folder.join("downloads"), uploads: folder.join("uploads") },
+            ready_within: READY_WITHIN,
+        })
+        .await
+        .map_err(|error| unavailable("the browser's jail could not be set up", &error))?;
+        let gate = Gate::closed();
+        let stop_proxy = CancellationToken::new();
+        let proxy = tokio::spawn(proxy::serve(launched.listener, gate.clone(), stop_proxy.clone()));
+        let hooks = SessionHooks::new(binding.clone(), files.clone(), launched.paths.clone());
+        let options = BrowserOptions {
+            start_url: Some(binding.start.to_string()),
+            dialogs: match binding.dialogs {
+                DialogSetting::Ask => DialogPolicy::Ask,
+                DialogSetting::Accept => DialogPolicy::Accept,
+                DialogSetting::Dismiss => DialogPolicy::Dismiss,
+            },
+            evaluate_with_secrets: binding.evaluate_with_secrets,
+            ..BrowserOptions::new(launched.paths.downloads.browser.to_string_lossy())
+        };
+        let browser = Browser::connect(launched.cdp_out, launched.cdp_in, options, Arc::new(hooks))
+            .await
+            .map_err(|error| unavailable("Chromium did not answer", &error))?;
+        gate.open(binding.gate_rules());
+        Ok(Running { browser, stop_proxy, _proxy: AbortOnDropHandle::new(proxy), _process: launched.process })
+    }
+}
+
+pub(crate) fn run_ended() -> ToolError {
+    ToolError::failed(Reason::RunEnded, "the run has ended")
+}
