@@ -6,6 +6,8 @@
 //! | [`filename`] | under which name is this download kept? |
 //! | [`grant`] | which tools may this run call, and what may the calls of this plugin do? |
 //! | [`hosts`] | may this URL be reached under this host list? |
+//! | [`redact`] | what of this text or value is a secret and must not leave? |
+//! | [`template`] | which secrets does this text name, and may they be typed on this host? |
 //!
 //! What holds for the whole crate:
 //!
@@ -21,3 +23,6 @@ mod entry;
 pub mod filename;
 pub mod grant;
 pub mod hosts;
+pub mod redact;
+mod secret;
+pub mod template;

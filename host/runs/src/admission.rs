@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use transom_policy::{
-    capability::{Asked, CapabilityDenial},
-    grant::ToolName,
+    grant::{Asked, CapabilityDenial, ToolName},
     template::Template,
 };
 use transom_verbs::{Call, ErrorCode, ToolError, Verb, registry::Input, registry::closest, verb::download};

@@ -16,7 +16,7 @@ use transom_policy::{
     grant::Prefix,
     hosts::{Decision, HostRules, Use},
     redact::Secret,
-    template::{SecretScope, ScopedSecret},
+    template::SecretScope,
 };
 use transom_verbs::{ErrorCode, ToolError, Verb, registry::closest};
 use url::Url;
@@ -221,9 +221,10 @@ fn secret_scope(settings: &BindingSettings, values: &SecretValues, documents: &H
                 .map(|rules| rules.https_only(settings.https_only))
                 .map_err(|error| (key.clone(), error.to_string()))?,
         };
-        scoped.push(ScopedSecret { secret: Secret::new(name, value), hosts });
+        let secret = Secret::new(name, value).map_err(|error| (key, error.to_string()))?;
+        scoped.push((secret, hosts));
     }
-    SecretScope::new(scoped).map_err(|error| ("secrets".into(), error.to_string()))
+    Ok(SecretScope::new(scoped))
 }
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio::time::Instant;
 use transom_plugins::{LoadError, Plugin, PluginHost, ToolSpec};
 use transom_policy::{
-    grant::{Capabilities, PluginGrant, PluginNeeds},
+    grant::{Capabilities, PluginGrant},
     hosts::HostRules,
 };
-use transom_verbs::{ToolError, Verb};
+use transom_verbs::{TabId, ToolError, Verb};
 
 use crate::{binding::Binding, plugin_caller::PluginCaller, settings::PluginSettings};
 
@@ -64,12 +64,8 @@ impl BoundPlugin {
         let capabilities = Capabilities::effective(
             &name,
             binding.prefix.clone(),
-            plugin.imports().clone(),
-            PluginNeeds {
-                interfaces: manifest.needs().interfaces.clone(),
-                verbs: manifest.needs().verbs.clone(),
-                hosts: manifest.needs().hosts.clone(),
-            },
+            plugin.imports().names(),
+            manifest.policy_needs(),
             PluginGrant {
                 interfaces: settings.interfaces.as_ref().map(|each| each.iter().cloned().collect()),
                 verbs: settings.verbs.iter().cloned().collect(),
@@ -114,9 +110,9 @@ impl BoundPlugin {
     }
 
     /// Calls a tool by its own name, within the plugin's own deadline.
-    pub(crate) async fn call(&self, own: &str, arguments: Value, caller: Arc<PluginCaller>) -> Result<Value, ToolError> {
+    pub(crate) async fn call(&self, own: &str, arguments: Value, tab: Option<TabId>, caller: Arc<PluginCaller>) -> Result<Value, ToolError> {
         let deadline = Instant::now() + self.plugin.manifest().limits().deadline;
-        let result = self.plugin.call(own, arguments, caller, deadline).await?;
+        let result = self.plugin.call(own, arguments, tab, caller, deadline).await?;
         Ok(result.into_json())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use transom_policy::{capability::Asked, hosts::Use};
+use transom_policy::{grant::Asked, hosts::Use};
 use transom_verbs::{ErrorCode, ToolError};
 use url::Url;
 

@@ -267,7 +267,7 @@ impl Dispatcher {
         if looks_at_the_live_page(call.verb()) {
             admit_live(session)?;
         }
-        let cut = Cut::widen(&mut call, self.redactor.longest_hit());
+        let cut = Cut::widen(&mut call, self.redactor.margin_chars());
         let deadline = Instant::now() + call.deadline();
         let performed = session.perform(&call, deadline).await?;
         admit_live(session)?;

@@ -19,6 +19,8 @@ use transom_verbs::{
     verb::{FileInfo, screenshot::Format},
 };
 
+use url::Url;
+
 use crate::{
     binding::Binding,
     files::{NewFile, RunFiles},
@@ -51,13 +53,19 @@ impl Hooks for SessionHooks {
 
     fn fill(&self, text: &str, frame_url: &str) -> Result<Filled, ToolError> {
         let template = Template::parse(text).map_err(|error| ToolError::invalid(format!("`text`: {error}")))?;
-        let filled = self.binding.secrets.fill(&template, frame_url).map_err(|error| refused_secret(&error, &self.binding))?;
-        Ok(Filled { had_secret: template.has_secrets(), text: filled.reveal().to_owned() })
+        if template.secrets().next().is_none() {
+            // No secret, no question of hosts: the text is typed as it stands, on whatever page the call was admitted to.
+            return Ok(Filled { text: text.to_owned(), had_secret: false });
+        }
+        let frame = Url::parse(frame_url.strip_prefix("blob:").unwrap_or(frame_url))
+            .map_err(|_| ToolError::new(ErrorCode::NotGranted, "refused: a secret can't be typed into a frame without an address"))?;
+        let filled = self.binding.secrets.fill(&template, &frame).map_err(|error| refused_secret(&error))?;
+        Ok(Filled { text: filled.expose().to_owned(), had_secret: true })
     }
 
     async fn keep_download(&self, download: FinishedDownload) -> Result<FileInfo, ToolError> {
         let place = self.exchange.downloads.host.join(&download.guid);
-        let fallback = || url::Url::parse(&download.url).ok().map(|url| FileName::of_download("", &url).as_str().to_owned());
+        let fallback = || Url::parse(&download.url).ok().map(|url| FileName::of_download("", &url).as_str().to_owned());
         let name = FileName::clean(&download.suggested_name).map(|name| name.as_str().to_owned()).or_else(fallback);
         let new = NewFile {
             name: name.unwrap_or_default(),
@@ -111,15 +119,11 @@ impl Hooks for SessionHooks {
     }
 }
 
-fn refused_secret(error: &FillError, binding: &Binding) -> ToolError {
+fn refused_secret(error: &FillError) -> ToolError {
     let refused = ToolError::new(ErrorCode::NotGranted, format!("refused: {error}"));
-    match error {
-        FillError::Unknown { name, .. } => {
-            refused.with_hint(format!("an operator can add `{name} = {{ env = \"…\" }}` under [binding.secrets] of \"{}\"", binding.prefix))
-        }
-        FillError::HostNotAllowed { name, .. } => {
-            refused.with_hint(format!("an operator can add the host to `hosts` of the secret `{name}` of \"{}\"", binding.prefix))
-        }
+    match error.line() {
+        Some(line) => refused.with_hint(format!("an operator can {line}")),
+        None => refused,
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 use transom_browser::chromium;
 use transom_egress::isolation::Isolation;
-use transom_plugins::{PluginHost, PluginHostError};
+use transom_plugins::{PluginHost, PluginHostConfig, PluginHostError};
 use transom_policy::{
     grant::{Grants, Prefix, ToolName},
     redact::{Redactor, RedactorError, Secret},
@@ -137,12 +137,12 @@ impl Host {
         make_private(&options.state).map_err(state)?;
         make_private(&options.state.join("runs")).map_err(state)?;
         let chromium = settings.host.chromium.clone().or_else(chromium::find).ok_or(StartError::NoChromium)?;
-        let plugin_host = PluginHost::new()?;
+        let plugin_host = PluginHost::new(PluginHostConfig::default())?;
         let mut bindings = BTreeMap::new();
         let mut all_secrets: Vec<Secret> = Vec::new();
         for binding_settings in &settings.binding {
             let binding = Arc::new(Binding::check(binding_settings, &secrets)?);
-            all_secrets.extend(binding.secrets.secrets().cloned());
+            all_secrets.extend(binding.secrets.all().cloned());
             let mut plugins: Vec<Arc<BoundPlugin>> = Vec::new();
             for plugin_settings in &binding_settings.plugin {
                 let plugin = BoundPlugin::load(&plugin_host, plugin_settings, &binding, &options.base_dir, &plugins).await?;

@@ -8,3 +8,4 @@ mod corpora;
 mod filename;
 mod grant;
 mod hosts;
+mod redact;
