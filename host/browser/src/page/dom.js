@@ -11,6 +11,11 @@ function getter(prototype, name) {
   return (object) => get.call(object);
 }
 
+function setter(prototype, name) {
+  const { set } = Object.getOwnPropertyDescriptor(prototype, name);
+  return (object, value) => set.call(object, value);
+}
+
 function method(prototype, name) {
   const run = prototype[name];
   return (object, ...args) => run.apply(object, args);
@@ -60,6 +65,10 @@ const rectOf = method(Element.prototype, 'getBoundingClientRect');
 const rectsOf = method(Element.prototype, 'getClientRects');
 const scrollIntoView = method(Element.prototype, 'scrollIntoView');
 const isRendered = method(Element.prototype, 'checkVisibility');
+const scrollLeftOf = getter(Element.prototype, 'scrollLeft');
+const scrollTopOf = getter(Element.prototype, 'scrollTop');
+const setScrollLeft = setter(Element.prototype, 'scrollLeft');
+const setScrollTop = setter(Element.prototype, 'scrollTop');
 const clientLeftOf = getter(Element.prototype, 'clientLeft');
 const clientTopOf = getter(Element.prototype, 'clientTop');
 const offsetWidthOf = getter(HTMLElement.prototype, 'offsetWidth');
@@ -68,9 +77,15 @@ const tabIndexOf = getter(HTMLElement.prototype, 'tabIndex');
 const focusOn = method(HTMLElement.prototype, 'focus');
 
 const viewOf = getter(Document.prototype, 'defaultView');
+const urlOf = getter(Document.prototype, 'URL');
+const baseUriOf = getter(Node.prototype, 'baseURI');
+const scrollingElementOf = getter(Document.prototype, 'scrollingElement');
+const designModeOf = getter(Document.prototype, 'designMode');
+const createRange = method(Document.prototype, 'createRange');
 const titleOf = getter(Document.prototype, 'title');
 const bodyOf = getter(Document.prototype, 'body');
 const rootElementOf = getter(Document.prototype, 'documentElement');
+const dispatch = method(EventTarget.prototype, 'dispatchEvent');
 const animationsOf = method(Document.prototype, 'getAnimations');
 
 /** Document and ShadowRoot answer the same questions through different prototypes. */
@@ -111,22 +126,6 @@ const isMultipleOf = getter(HTMLSelectElement.prototype, 'multiple');
 const optionLabelOf = getter(HTMLOptionElement.prototype, 'label');
 const isOptionSelectedOf = getter(HTMLOptionElement.prototype, 'selected');
 const labelControlOf = getter(HTMLLabelElement.prototype, 'control');
-
-const labelGetters = {
-  input: getter(HTMLInputElement.prototype, 'labels'),
-  button: getter(HTMLButtonElement.prototype, 'labels'),
-  select: getter(HTMLSelectElement.prototype, 'labels'),
-  textarea: getter(HTMLTextAreaElement.prototype, 'labels'),
-  meter: getter(HTMLMeterElement.prototype, 'labels'),
-  output: getter(HTMLOutputElement.prototype, 'labels'),
-  progress: getter(HTMLProgressElement.prototype, 'labels'),
-};
-
-/** The `<label>`s of a control; none for an element that can't have any. */
-function labelsOf(element) {
-  const get = isHtml(element) ? labelGetters[tagOf(element)] : undefined;
-  return (get && get(element)) ?? [];
-}
 
 const frameDocumentGetters = {
   iframe: getter(HTMLIFrameElement.prototype, 'contentDocument'),

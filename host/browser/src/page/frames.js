@@ -130,7 +130,7 @@ function bringPointIntoView(element, x, y) {
   scrollIntoView(element, { block: 'nearest', inline: 'nearest', behavior: 'instant' });
   for (let at = element, n = 0; at && n < LIMITS.depth; at = flatParentOf(at), n++) {
     const inner = nodeTypeOf(at) === DOCUMENT ? at : null;
-    const box = inner ? inner.scrollingElement : at;
+    const box = inner ? scrollingElementOf(inner) : at;
     if (!box || nodeTypeOf(box) !== ELEMENT || at === element) continue;
     const origin = inner ? originOf(inner) : null;
     const view = inner ? viewOf(inner) : null;
@@ -138,8 +138,8 @@ function bringPointIntoView(element, x, y) {
       ? { left: origin.x, top: origin.y, right: origin.x + view.innerWidth * origin.scale, bottom: origin.y + view.innerHeight * origin.scale }
       : edgesOf(rectInTop(at));
     const point = pointOfFrame(element, x, y);
-    if (point.x < frame.left || point.x >= frame.right) box.scrollLeft += point.x - (frame.left + frame.right) / 2;
-    if (point.y < frame.top || point.y >= frame.bottom) box.scrollTop += point.y - (frame.top + frame.bottom) / 2;
+    if (point.x < frame.left || point.x >= frame.right) setScrollLeft(box, scrollLeftOf(box) + point.x - (frame.left + frame.right) / 2);
+    if (point.y < frame.top || point.y >= frame.bottom) setScrollTop(box, scrollTopOf(box) + point.y - (frame.top + frame.bottom) / 2);
   }
 }
 

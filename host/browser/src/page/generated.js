@@ -80,5 +80,6 @@ function generatedText(element, which) {
   const content = style.content;
   if (content === 'none' || content === 'normal' || content === '' || style.display === 'none' || style.visibility !== 'visible') return '';
   const text = contentStrings(content);
+  if (!isReadable(text)) return '';
   return INLINE.has(style.display) ? text : ` ${text} `;
 }

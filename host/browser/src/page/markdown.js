@@ -193,7 +193,7 @@ function addressOf(element, name) {
   if (value === null) return null;
   let url;
   try {
-    url = new URL(value, element.baseURI);
+    url = new URL(value, baseUriOf(element));
   } catch {
     return null;
   }

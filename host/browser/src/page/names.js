@@ -11,7 +11,7 @@
 
 const NAMED_BY_CONTENT = new Set([
   'button', 'cell', 'checkbox', 'columnheader', 'gridcell', 'heading', 'link', 'menuitem', 'menuitemcheckbox',
-  'menuitemradio', 'option', 'radio', 'row', 'rowheader', 'switch', 'tab', 'tooltip', 'treeitem',
+  'menuitemradio', 'option', 'radio', 'rowheader', 'switch', 'tab', 'term', 'tooltip', 'treeitem',
 ]);
 
 /** A share of a name stops growing here: a name this long is dropped anyway. */
@@ -40,7 +40,7 @@ function findName(element) {
     const content = oneLine(contentShare(element));
     if (content) return content;
   }
-  return tooltip(element);
+  return role === 'generic' || role === 'none' ? '' : tooltip(element);
 }
 
 /** By `aria-labelledby` or `aria-label`. */
@@ -96,8 +96,6 @@ function nativeName(element) {
       return oneLine(attr(element, 'alt') ?? '');
     case 'fieldset':
       return childText(element, 'legend');
-    case 'figure':
-      return childText(element, 'figcaption');
     case 'table':
       return childText(element, 'caption');
     case 'optgroup':
@@ -186,13 +184,14 @@ function share(element, walk, named) {
   if (!walk.hidden) {
     if (!seen.rendered && !(named && walk.references)) return '';
     if (!named && isPruned(element)) return '';
-  } else if (!named && attr(element, 'aria-hidden') === 'true') {
-    return '';
   }
   const text = hasAttrs(element) || !isPlainTag(element) ? ownShare(element, walk, named) : null;
   const all = text ?? (walk === PLAIN_WALK ? contentShare(element) : childShares(element, walk));
-  return seen.block ? ` ${all} ` : all;
+  return standsApart(seen.display) ? ` ${all} ` : all;
 }
+
+/** Boxes of their own, in a line or not, are read apart from what is beside them. */
+const standsApart = (display) => display !== 'inline' && display !== 'contents' && display !== 'none';
 
 const PLAIN_TAGS = new Set(['div', 'span', 'b', 'i', 'p', 'strong', 'em', 'small']);
 const isPlainTag = (element) => PLAIN_TAGS.has(tagOf(element));
@@ -208,7 +207,7 @@ function ownShare(element, walk, named) {
   if (element !== walk.from || !named) {
     // A control inside a name counts with its value, not with its own name.
     const value = embeddedValue(element, role, walk);
-    if (value !== null) return shown ? value : '';
+    if (value !== null && (value.trim() !== '' || element === walk.from)) return shown ? value : '';
   }
   const label = attr(element, 'aria-label');
   if (label !== null) {
@@ -232,7 +231,7 @@ function nativeShare(element) {
   }
   switch (tag) {
     case 'img':
-      return oneLine(attr(element, 'alt') ?? '') || (hasAttr(element, 'alt') ? '' : tooltip(element));
+      return ` ${oneLine(attr(element, 'alt') ?? '') || (hasAttr(element, 'alt') ? '' : tooltip(element))} `;
     case 'br':
       return ' ';
     case 'input':
@@ -282,11 +281,15 @@ function childShares(element, walk) {
   let text = '';
   const seen = look(element);
   const shown = walk.hidden || seen.visible;
+  const owned = movedIn(scopeOf(element))?.owned.get(element);
+  const inTree = NESTED_ITEMS.has(attr(element, 'role') ?? '');
   if (shown && !walk.hidden) text += generatedText(element, '::before');
   for (const child of flatChildrenOf(element)) {
     if (nodeTypeOf(child) === TEXT) {
       if (shown) text += dataOf(child);
-    } else {
+    } else if (owned?.includes(child)) {
+      text += ` ${share(child, walk, false)} `;
+    } else if (!(inTree && NESTED_GROUPS.has(roleOf(child)))) {
       text += share(child, walk, false);
     }
     if (text.length > SHARE) return text.slice(0, SHARE);
@@ -294,6 +297,10 @@ function childShares(element, walk) {
   if (shown && !walk.hidden) text += generatedText(element, '::after');
   return text;
 }
+
+/** Items that hold other items, which have names of their own. */
+const NESTED_ITEMS = new Set(['treeitem', 'menuitem']);
+const NESTED_GROUPS = new Set(['group', 'tree', 'menu']);
 
 /** Elements whose children are not text of the page. */
 function skipsNames(element) {

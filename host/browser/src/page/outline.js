@@ -17,7 +17,7 @@ const TRANSPARENT = new Set([
 /** Roles that are worth a line even when nothing is inside and nothing names them. */
 const WORTH_A_LINE = new Set(['cell', 'gridcell', 'columnheader', 'rowheader', 'separator', 'img', 'progressbar', 'meter', 'alert', 'alertdialog', 'dialog', 'iframe', 'video', 'audio']);
 
-/** Builds the outline of a page or a part of it. */
+/** Builds the outline of a page or a part of it. Every item that it makes is counted, roughly, against `budget`. */
 class Outliner {
   /** `viewport`: only what meets the window. `budget`: stop after so many characters, since no more will be shown. */
   constructor({ viewport, budget, interactive }) {
@@ -68,6 +68,7 @@ class Outliner {
       clip: at.clip && !isFrame(element) ? clipInside(element, seen, at.clip) : at.clip,
       parent: element,
       pointer: seen.pointer,
+      muted: at.muted || namesAnother(element, tag),
     };
     const block = !node && seen.block;
     if (block) at.items.endLine();
@@ -81,19 +82,24 @@ class Outliner {
       this.visitFrame(element, inside);
       return;
     }
+    if (isTag(element, 'select') && roleOf(element) === 'combobox') {
+      for (const option of optionsOf(element)) inside.items.push(newNode(option, 'option', shortName(option), statesOf(option, 'option'), null, false));
+      return;
+    }
     const children = flatChildrenOf(element);
     const shown = seen.visible && inView !== false;
-    let textToo = seen.visible;
-    if (shown) inside.items.text(generatedText(element, '::before'));
+    let textToo = seen.visible && !inside.muted;
+    let asked = false;
+    if (shown && textToo) inside.items.text(generatedText(element, '::before'));
     for (const child of children) {
       if (this.stopped) return;
       if (nodeTypeOf(child) === TEXT) {
         if (!textToo) continue;
         const data = dataOf(child);
         if (data.length === 0) continue;
-        if (!inside.items.checked.has(element)) {
-          inside.items.checked.add(element);
-          if (isReadable(data) && skipsContent(element)) {
+        if (!asked && isReadable(data)) {
+          asked = true;
+          if (skipsContent(element)) {
             textToo = false;
             continue;
           }
@@ -104,7 +110,7 @@ class Outliner {
         this.visit(child, inside);
       }
     }
-    if (shown) inside.items.text(generatedText(element, '::after'));
+    if (shown && textToo) inside.items.text(generatedText(element, '::after'));
   }
 
   visitFrame(element, inside) {
@@ -122,7 +128,8 @@ class Outliner {
   nodeFor(element, role, tag, seen, operable) {
     if (!seen.visible && !operable) {
       // A hidden box still holds visible children together as a list, a table or a dialog.
-      return TRANSPARENT.has(role) || CONTROLS.has(role) || NAMED_BY_CONTENT.has(role) ? null : newNode(element, role, '', '', null, false);
+      if (TRANSPARENT.has(role) || CONTROLS.has(role) || NAMED_BY_CONTENT.has(role)) return null;
+      return { ...newNode(element, role, '', '', null, false), hidden: true };
     }
     if (TRANSPARENT.has(role) && !operable) {
       if (!hasAttrs(element) || !saysSomething(element) || role !== 'generic') return null;
@@ -131,21 +138,24 @@ class Outliner {
     }
     const shownRole = TRANSPARENT.has(role) ? 'generic' : role;
     const node = newNode(element, shownRole, nameForLine(element, shownRole, operable), statesOf(element, role), valueOf(element, role), operable);
-    node.byContent = shownRole === 'generic' && !givenName(element);
+    node.byContent = (shownRole === 'generic' || shownRole === 'cell' || shownRole === 'gridcell') && !givenName(element);
     return node;
   }
 
   /** Puts a finished node among its siblings, without what its name has said already. */
   place(node, children, items, inView) {
     const { role, element } = node;
-    // A clickable box around controls is no control by their name.
-    if (node.byContent && children.some(holdsRef)) node.name = '';
+    // A box or a cell around controls isn't called by their names.
+    if (node.byContent && children.some(holdsRef)) {
+      node.name = '';
+      node.byContent = false;
+    }
     const { name } = node;
-    node.children = LEAVES.has(role) || NAMED_BY_CONTENT.has(role) || node.byContent ? withoutRepeats(children, name, role) : children;
+    node.children = name && (NAMED_BY_CONTENT.has(role) || node.byContent) || LEAVES.has(role) ? withoutRepeats(children, name, role) : children;
     if (role === 'textbox' || role === 'searchbox' || role === 'combobox' || role === 'listbox') settleField(node);
     if (!node.ref && !node.name && !node.states && node.value === null) {
-      if (node.children.length === 0 && (!WORTH_A_LINE.has(role) || !inView || (role === 'img' && !this.keepsImage(element)))) return;
-      if (role === 'group' || role === 'figure' || role === 'row' && node.children.length === 0) {
+      if (node.children.length === 0 && (node.hidden || !WORTH_A_LINE.has(role) || !inView || (role === 'img' && !this.keepsImage(element)))) return;
+      if (role === 'group' || role === 'figure') {
         items.endLine();
         for (const child of node.children) items.push(child);
         return;
@@ -183,7 +193,6 @@ class Items {
     this.outliner = outliner;
     this.list = [];
     this.run = '';
-    this.checked = new Set(); // elements whose text has been found to be drawn
   }
 
   text(data) {
@@ -230,6 +239,14 @@ function hasOwnBox(element, tag) {
   if (tag !== 'option') return true;
   const select = closest(element, 'select');
   return !select || roleOf(select) === 'listbox';
+}
+
+/** Is the element's text listed already, as the name of a control or a group? */
+function namesAnother(element, tag) {
+  if (tag === 'label') return isHtml(element) && labelsShownControl(element) && nameOf(labelControlOf(element)).length <= LIMITS.name;
+  if (tag !== 'legend' && tag !== 'caption') return false;
+  const parent = parentNodeOf(element);
+  return isHtml(element) && parent !== null && nodeTypeOf(parent) === ELEMENT && nameOf(parent) !== '' && nameOf(parent).length <= LIMITS.name && saysAlready(nameOf(parent), oneLine(contentShare(element)));
 }
 
 function labelsShownControl(label) {
@@ -322,7 +339,7 @@ function meets(element, seen, clip) {
 }
 
 function textMeets(text, clip) {
-  const range = ownerDocumentOf(text).createRange();
+  const range = createRange(ownerDocumentOf(text));
   range.selectNode(text);
   return overlaps(range.getBoundingClientRect(), clip);
 }

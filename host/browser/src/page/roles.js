@@ -3,7 +3,7 @@
 // 'generic' is an element without a meaning of its own, 'none' one whose meaning was taken away. Where HTML-AAM knows no
 // role but a person sees a control (a file input, a colour well, an editor), the role is that of the control it looks like.
 //
-// Not here: names (names.js), although whether a <section> or <form> is a landmark depends on having one.
+// Not here: names (names.js), although whether a <section> is a landmark depends on having one.
 
 const ARIA_ROLES = new Set(
   `alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox
@@ -39,9 +39,9 @@ const INPUT_ROLES = {
 const LISTED_INPUTS = new Set(['text', 'email', 'tel', 'url', 'search']);
 
 const PLAIN_ROLES = {
-  article: 'article', blockquote: 'blockquote', button: 'button', caption: 'caption', code: 'code', dd: 'definition',
+  address: 'group', article: 'article', blockquote: 'blockquote', button: 'button', caption: 'caption', code: 'code', dd: 'definition',
   del: 'deletion', details: 'group', dfn: 'term', dialog: 'dialog', dt: 'term', em: 'emphasis', fieldset: 'group',
-  figure: 'figure', hr: 'separator', ins: 'insertion', main: 'main', mark: 'mark', math: 'math', menu: 'list',
+  figure: 'figure', form: 'form', hr: 'separator', ins: 'insertion', main: 'main', mark: 'mark', math: 'math', menu: 'list',
   meter: 'meter', nav: 'navigation', ol: 'list', optgroup: 'group', option: 'option', output: 'status', p: 'paragraph',
   progress: 'progressbar', s: 'deletion', search: 'search', strong: 'strong', sub: 'subscript', sup: 'superscript',
   summary: 'button', table: 'table', tbody: 'rowgroup', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup',
@@ -80,8 +80,8 @@ function explicitRole(element) {
   for (const token of value.toLowerCase().split(/\s+/)) {
     const role = Object.hasOwn(ROLE_SYNONYMS, token) ? ROLE_SYNONYMS[token] : token;
     if (!ARIA_ROLES.has(role) && role !== 'none') continue;
-    // These two name a landmark or a form; without a name they are not one.
-    if ((role === 'region' || role === 'form') && !hasGivenName(element)) continue;
+    // A region is a landmark by its name alone.
+    if (role === 'region' && !hasGivenName(element)) continue;
     return role;
   }
   return null;
@@ -103,7 +103,7 @@ function implicitRole(element) {
     case 'select':
       return isMultipleOf(element) || Number(attr(element, 'size')) > 1 ? 'listbox' : 'combobox';
     case 'img':
-      return attr(element, 'alt') === '' && !hasAttr(element, 'title') && !saysSomething(element) ? 'none' : 'img';
+      return attr(element, 'alt') === '' && !saysSomething(element) ? 'none' : 'img';
     case 'header':
       return isInSection(element) ? 'generic' : 'banner';
     case 'footer':
@@ -112,8 +112,6 @@ function implicitRole(element) {
       return isInAside(element) && !hasGivenName(element) ? 'generic' : 'complementary';
     case 'section':
       return hasGivenName(element) ? 'region' : 'generic';
-    case 'form':
-      return hasGivenName(element) ? 'form' : 'generic';
     case 'summary': {
       const parent = parentNodeOf(element);
       return parent && nodeTypeOf(parent) === ELEMENT && isTag(parent, 'details') && firstSummaryOf(parent) === element ? 'button' : 'generic';
@@ -141,7 +139,7 @@ function implicitRole(element) {
 
 function inputRole(element) {
   const type = inputTypeOf(element);
-  if (type === 'checkbox' && hasAttr(element, 'switch')) return 'switch';
+  if (type === 'checkbox' && hasAttr(element, 'switch') && 'switch' in HTMLInputElement.prototype) return 'switch';
   if (LISTED_INPUTS.has(type) && hasAttr(element, 'list')) return 'combobox';
   return Object.hasOwn(INPUT_ROLES, type) ? INPUT_ROLES[type] : 'textbox';
 }
@@ -190,17 +188,11 @@ function isInAside(element) {
   return false;
 }
 
-/** A list item is one only in a list, and loses its meaning with the list's. */
+/** A list item loses its meaning with the list's. */
 function listItemRole(element) {
-  for (let at = flatParentOf(element); at && nodeTypeOf(at) === ELEMENT; at = flatParentOf(at)) {
-    const given = explicitRole(at);
-    if (given === 'none') return 'none';
-    if (given !== null) return given === 'list' ? 'listitem' : 'generic';
-    const tag = tagOf(at);
-    if (tag === 'ul' || tag === 'ol' || tag === 'menu') return 'listitem';
-    if (tag !== 'slot') return 'generic';
-  }
-  return 'generic';
+  let list = flatParentOf(element);
+  while (list && nodeTypeOf(list) === ELEMENT && isTag(list, 'slot')) list = flatParentOf(list);
+  return list && nodeTypeOf(list) === ELEMENT && hasAttr(list, 'role') && roleOf(list) === 'none' ? 'none' : 'listitem';
 }
 
 /** Rows and cells mean what their table means: nothing in one that only lays things out, a grid's in a grid. */

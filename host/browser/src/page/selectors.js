@@ -20,6 +20,15 @@ function* scopesBelow(scope, left, depth) {
   }
 }
 
+/** A document and the open shadow roots in it, without frames. */
+function* shadowScopesIn(scope, depth = 0) {
+  yield scope;
+  for (const element of querySelectorAll(scope, '*')) {
+    const shadow = shadowRootOf(element);
+    if (shadow && depth < LIMITS.frames * 4) yield* shadowScopesIn(shadow, depth + 1);
+  }
+}
+
 /** The first match in document order, or null. Refuses a selector that is none. */
 function findFirst(selector, scope = document) {
   checkSelector(selector);

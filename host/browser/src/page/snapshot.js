@@ -12,11 +12,16 @@
 /** Characters of a snapshot unless the call says otherwise; the host asks for more, to cut after redaction. */
 const SNAPSHOT_CHARS = 40_000;
 
+/** Characters that a walk may gather for each that is shown: what a name says is gathered again below it, then left out. */
+const WALKED_PER_CHAR = 3;
+
 offer('snapshot', (args) => {
   const { scope, interactive = false, viewport = false, query = '', depth = Infinity, maxChars = SNAPSHOT_CHARS } = args;
   const refs = new RefGiver(args);
   const words = oneLine(String(query ?? '')).toLowerCase().split(' ').filter(Boolean);
-  const outliner = new Outliner({ viewport, interactive, budget: words.length > 0 ? Infinity : maxChars });
+  // Only a plain snapshot can stop early: a query or a depth may leave out any amount of what is walked.
+  const budget = words.length > 0 || Number.isFinite(depth ?? Infinity) ? Infinity : WALKED_PER_CHAR * maxChars;
+  const outliner = new Outliner({ viewport, interactive, budget });
   const items = scope ? outlineOf(outliner, scope) : outliner.ofDocument(document, 0, viewport ? windowClip() : null);
   const writer = new Writer({ refs, interactive, words, depth: depth ?? Infinity, maxChars });
   writer.write(items, 0);
@@ -25,7 +30,7 @@ offer('snapshot', (args) => {
     next: refs.next,
     truncated: writer.full || outliner.cut,
     title: oneLine(titleOf(document)),
-    url: document.URL,
+    url: urlOf(document),
   };
   if (words.length > 0) result.matches = writer.n_matches;
   return result;

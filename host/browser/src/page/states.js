@@ -48,6 +48,7 @@ function statesOf(element, role) {
     const level = parseInt(attr(element, 'aria-level') ?? '', 10);
     if (level > 0) add('level', level);
   }
+  if (html && tag === 'select' && role === 'combobox' && optionsOf(element).length > LIMITS.options) add('options', optionsOf(element).length);
   if (html && tag === 'input' && inputTypeOf(element) === 'password') add('filled', String(inputValueOf(element) !== ''));
   return states;
 }
@@ -74,12 +75,15 @@ function checkedState(element, tag) {
 /** Is the element switched off, by itself, its fieldset, or an ancestor's `aria-disabled`? */
 function isDisabled(element) {
   if (isHtml(element) && CAN_BE_DISABLED.has(tagOf(element)) && matches(element, ':disabled')) return true;
-  for (let at = element; at; at = flatParentOf(at)) {
-    if (nodeTypeOf(at) !== ELEMENT) continue;
-    const value = attr(at, 'aria-disabled');
-    if (value !== null) return value.toLowerCase() === 'true';
-  }
-  return false;
+  return isAriaDisabled(element);
+}
+
+/** The nearest `aria-disabled` decides. */
+function isAriaDisabled(node) {
+  return inherited(pass.disabled, node, (element) => {
+    const value = attr(element, 'aria-disabled');
+    return value === null ? undefined : value.toLowerCase() === 'true';
+  });
 }
 
 const READ_ONLY_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'date', 'month', 'week', 'time', 'datetime-local', 'number']);

@@ -75,6 +75,31 @@ function isAround(outer, node) {
   return false;
 }
 
+/**
+ * What the nearest of an element and its flat parents says (`ask` answers true, false, or undefined to ask the next); false
+ * when none says anything. Each is asked once in a pass: `known` remembers.
+ */
+function inherited(known, node, ask) {
+  const asked = [];
+  let answer = false;
+  for (let at = node; at; at = flatParentOf(at)) {
+    if (nodeTypeOf(at) !== ELEMENT) continue;
+    const before = known.get(at);
+    if (before !== undefined) {
+      answer = before;
+      break;
+    }
+    asked.push(at);
+    const said = ask(at);
+    if (said !== undefined) {
+      answer = said;
+      break;
+    }
+  }
+  for (const element of asked) known.set(element, answer);
+  return answer;
+}
+
 /** What `aria-owns` moves in one scope: `owner` by element, `owned` by owner; null where nothing is moved. */
 function movedIn(scope) {
   let moved = pass.owners.get(scope);
@@ -131,7 +156,7 @@ function isPruned(element) {
 function modalOf(inner) {
   let modal = pass.modals.get(inner);
   if (modal === undefined) {
-    const open = [...querySelectorAll(inner, 'dialog:modal')];
+    const open = [...shadowScopesIn(inner)].flatMap((scope) => [...querySelectorAll(scope, 'dialog:modal')]);
     const active = activeElementIn(inner);
     // Of several the last one opened is on top; it was given the focus, and inside it the focus stays.
     modal = open.find((dialog) => active && isAround(dialog, active) && !open.some((other) => other !== dialog && isAround(dialog, other) && isAround(other, active))) ?? open.at(-1) ?? null;
@@ -142,9 +167,32 @@ function modalOf(inner) {
 
 /** Does an ancestor take the element out of the tree? For an element that no walk has led to. */
 function isPrunedFromOutside(element) {
-  for (let at = element; at; at = flatParentOf(at)) {
-    if (nodeTypeOf(at) === ELEMENT && isPruned(at)) return true;
-  }
+  if (inherited(pass.pruned, element, (at) => isPruned(at) || undefined)) return true;
   const modal = modalOf(ownerDocumentOf(element));
   return modal !== null && !isAround(modal, element);
+}
+
+const LABELABLE = new Set(['input', 'button', 'select', 'textarea', 'meter', 'output', 'progress']);
+const NO_LABELS = Object.freeze([]);
+
+/**
+ * The `<label>`s of a control, in document order. Found for a whole scope at once: a control's own `labels` searches the
+ * document anew for each control, which is quadratic on a page of many.
+ */
+function labelsOf(element) {
+  if (!LABELABLE.has(tagOf(element)) || !isHtml(element)) return NO_LABELS;
+  const scope = scopeOf(element);
+  let labels = pass.labels.get(scope);
+  if (labels === undefined) {
+    labels = new Map();
+    for (const label of nodeTypeOf(scope) === ELEMENT ? NO_LABELS : querySelectorAll(scope, 'label')) {
+      const control = isHtml(label) ? labelControlOf(label) : null;
+      if (control === null) continue;
+      const known = labels.get(control);
+      if (known) known.push(label);
+      else labels.set(control, [label]);
+    }
+    pass.labels.set(scope, labels);
+  }
+  return labels.get(element) ?? NO_LABELS;
 }

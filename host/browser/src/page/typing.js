@@ -11,7 +11,7 @@ const TYPED = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'num
 /** Input types that are set as one value. */
 const SET_WHOLE = new Set(['date', 'month', 'week', 'time', 'datetime-local', 'color', 'range']);
 
-const inputValueSetter = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+const setInputValue = setter(HTMLInputElement.prototype, 'value');
 const selectInput = method(HTMLInputElement.prototype, 'select');
 const selectTextarea = method(HTMLTextAreaElement.prototype, 'select');
 const setInputCaret = method(HTMLInputElement.prototype, 'setSelectionRange');
@@ -97,7 +97,7 @@ function hasFocus(element, kind) {
   return active !== null && (active === element || (kind === 'contenteditable' && isAround(active, element)) || isAround(element, active));
 }
 
-const inDesignMode = (element) => ownerDocumentOf(element).designMode === 'on';
+const inDesignMode = (element) => designModeOf(ownerDocumentOf(element)) === 'on';
 
 function selectAll(element, kind) {
   if (kind === 'input') return selectInput(element);
@@ -126,15 +126,15 @@ function moveToEnd(element, kind) {
 /** Sets a date, time, colour or range as one value; refuses with `value_refused` what the field can't hold. */
 function setWhole(element, text) {
   const before = inputValueOf(element);
-  inputValueSetter.call(element, text);
+  setInputValue(element, text);
   const now = inputValueOf(element);
   if (!isSameValue(text, now)) {
-    inputValueSetter.call(element, before);
+    setInputValue(element, before);
     refuse('value_refused', `${describe(element)} cannot hold ${quoted(oneLine(text).slice(0, 60))}; a ${inputTypeOf(element)} is written like ${EXAMPLES[inputTypeOf(element)]}`);
   }
   if (now === before) return;
-  element.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
-  element.dispatchEvent(new Event('change', { bubbles: true }));
+  dispatch(element, new Event('input', { bubbles: true, composed: true }));
+  dispatch(element, new Event('change', { bubbles: true }));
   if (inputValueOf(element) !== now && !isSameValue(now, inputValueOf(element))) refuse('value_refused', `the page put another value into ${describe(element)}`);
 }
 

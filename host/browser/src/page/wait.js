@@ -1,24 +1,31 @@
 // Waiting until the page shows a text or an element, or shows a text no longer.
 //
 // The page's changes wake it, and a slow clock besides: a style sheet that arrives, or a value that a person types, changes
-// no node. However fast a page changes, it is looked at no more often than the clock allows.
+// no node. However fast a page changes, looking at it takes only a part of the time.
 //
 // Not here: waiting for a load, a URL or a time (the host sees those).
 
-/** The least time between two looks at the page. */
+/** The longest time between two looks at the page. */
 const LOOK_MS = 100;
+/** A change may be looked at this soon after the last look. */
+const GAP_MS = 20;
+/** A page that takes long to look at is looked at less often: for at most one part of the time in so many. */
+const SHARE_OF_TIME = 4;
 
 offer('wait', async ({ text, textGone, selector, timeoutMs = 5_000 }) => {
   const holds = conditionOf({ text, textGone, selector });
   const started = performance.now();
   if (check(holds)) return { waited_ms: 0 };
   const changes = new Changes();
+  let gap = GAP_MS;
   try {
     for (;;) {
       const left = timeoutMs - (performance.now() - started);
       if (left <= 0) break;
-      await changes.next(Math.min(LOOK_MS, left));
+      await changes.next(Math.min(Math.max(LOOK_MS, gap), left), gap);
+      const looked = performance.now();
       if (check(holds)) return { waited_ms: Math.round(performance.now() - started) };
+      gap = Math.max(GAP_MS, SHARE_OF_TIME * (performance.now() - looked));
     }
   } finally {
     changes.stop();
@@ -67,7 +74,7 @@ function showsText(text) {
   return root !== null && comparable(renderedText(root, LIMITS.text).text).includes(wanted);
 }
 
-/** Wakes on changes of any scope that can be reached, no sooner than a look's time after the last. */
+/** Wakes on changes in any scope that could be reached when the waiting began; the clock sees those that came later. */
 class Changes {
   constructor() {
     this.last = performance.now();
@@ -82,8 +89,8 @@ class Changes {
     }
   }
 
-  /** Resolves on the next change, or after `ms`. A look that comes too early for a change waits for its turn. */
-  next(ms) {
+  /** Resolves on the next change, or after `ms`; never sooner than `gap` after the last look. */
+  next(ms, gap) {
     return new Promise((done) => {
       const finish = () => {
         this.wake = null;
@@ -92,12 +99,13 @@ class Changes {
         this.changed = false;
         done();
       };
-      const timer = setTimeout(finish, ms);
-      const soon = () => {
-        if (performance.now() - this.last >= MIN_GAP_MS) finish();
+      let timer = setTimeout(finish, ms);
+      this.wake = () => {
+        this.wake = null;
+        clearTimeout(timer);
+        timer = setTimeout(finish, Math.min(ms, Math.max(0, gap - (performance.now() - this.last))));
       };
-      this.wake = soon;
-      if (this.changed) soon();
+      if (this.changed) this.wake();
     });
   }
 
@@ -106,5 +114,3 @@ class Changes {
   }
 }
 
-/** A change may be looked at this soon after the last look. */
-const MIN_GAP_MS = 20;

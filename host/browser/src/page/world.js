@@ -65,6 +65,9 @@ function freshPass() {
     contents: new Map(), // element -> its share of a name
     generated: new Map(), // tree scope -> whether its style sheets add text
     owners: new Map(), // tree scope -> what aria-owns moves
+    disabled: new Map(), // element -> whether aria-disabled holds for it
+    pruned: new Map(), // element -> whether ARIA or inertness takes it out of the tree
+    labels: new Map(), // tree scope -> control -> its labels
     modals: new Map(), // document -> its modal dialog
     elements: 0,
   };
