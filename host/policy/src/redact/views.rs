@@ -26,6 +26,7 @@ pub(super) fn family_sets(text: &str, secrets_hold_spaces: bool) -> Vec<Families
         escapes | markup,
         escapes & PERCENT,
         escapes & ENTITY,
+        (escapes & ENTITY) | markup,
         escapes & BACKSLASH,
         (escapes & PERCENT) | plus,
         escapes | markup | plus,

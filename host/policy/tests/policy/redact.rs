@@ -41,6 +41,16 @@ fn between(text: &str, filling: &str) -> String {
     text.chars().map(String::from).collect::<Vec<_>>().join(filling)
 }
 
+/// Each character as HTML has it, with markup between them.
+fn html(text: &str, markup: &str) -> String {
+    let escaped = |c: char| match c {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        _ => c.to_string(),
+    };
+    text.chars().map(escaped).collect::<Vec<_>>().join(markup)
+}
+
 fn entities(text: &str) -> String {
     text.chars()
         .zip(0..)
@@ -86,8 +96,8 @@ fn spellings(value: &str) -> Vec<(&'static str, String)> {
         ("soft hyphens", between(value, "\u{ad}")),
         ("spaces", between(value, " ")),
         ("line breaks", between(value, "\r\n  ")),
-        ("tags", between(&value.replace('&', "&amp;").replace('<', "&lt;"), "</b><b class=\"x\">")),
-        ("comments", between(&value.replace('&', "&amp;").replace('<', "&lt;"), "<!-- > -->")),
+        ("tags", html(value, "</b><b class=\"x\">")),
+        ("comments", html(value, "<!-- > -->")),
     ];
     for before in ["", "x", "xy"] {
         let data = format!("{before}{value}");
