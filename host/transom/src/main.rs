@@ -1,1 +1,7 @@
-fn main() {}
+//! The program `transom`. Everything is in the library beside it, so that tests can use its parts.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    transom::main()
+}
