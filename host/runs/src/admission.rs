@@ -100,9 +100,9 @@ fn admit_verb(run: &RunInner, prefix: &RunPrefix, caller: &Caller, call: &Call) 
             }
         }
     }
-    for address in addresses(call) {
+    if let Some(address) = address_of(call) {
         binding.admit(address)?;
-        caller.admit_live(address)?;
+        caller.admit(address)?;
     }
     match &call.input {
         Input::Type(input) => admit_secrets(binding, caller, &input.text),
@@ -116,8 +116,8 @@ fn interface_of(verb: Verb, call: &Call, called_by: &'static str) -> &'static st
     if verb == call.verb() { called_by } else { verb.spec().interface.name() }
 }
 
-/// Addresses that the call itself names.
-fn addresses(call: &Call) -> Option<&str> {
+/// The address that the call itself names.
+fn address_of(call: &Call) -> Option<&str> {
     match &call.input {
         Input::Navigate(input) => Some(&input.url),
         Input::Open(input) => input.url.as_deref(),

@@ -134,7 +134,7 @@ impl Approvals {
     /// Dropping the future takes the question back.
     pub(crate) async fn ask(&self, question: Question, asked: impl FnOnce(&Approval)) -> Verdict {
         let (answer, answered) = oneshot::channel();
-        let id = format!("appr_{}", ulid::Ulid::generate());
+        let id = format!("appr_{}", ulid::Ulid::new());
         let asked_at = unix_ms();
         let approval = Approval {
             id: id.clone(),

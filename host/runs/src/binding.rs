@@ -68,7 +68,7 @@ pub struct Binding {
     pub(crate) prefix: Prefix,
     pub(crate) documents: HostRules,
     resources: HostRules,
-    private: Vec<String>,
+    private: HostRules,
     resolve: HashMap<String, SocketAddr>,
     pub(crate) start: Url,
     pub(crate) verbs: BTreeSet<Verb>,
@@ -130,11 +130,12 @@ impl Binding {
             None => Verb::ALL.iter().copied().collect(),
             Some(names) => names.iter().map(|name| verb_named(name).map_err(|error| wrong("verbs", error))).collect::<Result<_, _>>()?,
         };
-        let private = settings.hosts.iter().chain(&settings.resource_hosts).filter(|host| host.is_private());
+        let private: Vec<HostSetting> =
+            settings.hosts.iter().chain(&settings.resource_hosts).filter(|host| host.is_private()).cloned().collect();
         Ok(Binding {
             prefix,
             resources,
-            private: private.map(|host| host.entry().to_owned()).collect(),
+            private: host_rules(&private, settings.https_only).map_err(|error| wrong("hosts", error))?,
             resolve: settings.resolve.iter().map(|(name, address)| (name.to_ascii_lowercase(), *address)).collect(),
             start,
             verbs,
@@ -148,14 +149,11 @@ impl Binding {
     }
 
     /// What the gate of a run under this binding lets through.
-    ///
-    /// # Errors
-    /// When the rules, which were checked one by one, don't fit together.
     pub(crate) fn gate_rules(&self) -> GateRules {
         GateRules {
             hosts: self.documents.clone(),
             resources: self.resources.clone(),
-            private: self.private.iter().cloned().collect(),
+            private: self.private.clone(),
             resolve: self.resolve.clone(),
         }
     }
@@ -169,19 +167,6 @@ impl Binding {
             Decision::Allow { .. } => Ok(()),
             Decision::Deny(denial) => Err(self.blocked(&denial)),
         }
-    }
-
-    /// Whether the page that a tab shows may be read or acted on. An empty tab and an error page may: there is nothing on them.
-    ///
-    /// # Errors
-    /// As [`Binding::admit`].
-    pub(crate) fn admit_live(&self, address: &str) -> Result<(), ToolError> {
-        let is_empty = ["", "about:blank", "about:srcdoc"].contains(&address) || address.starts_with("chrome-error:");
-        if is_empty {
-            return Ok(());
-        }
-        // A blob belongs to the origin that made it.
-        self.admit(address.strip_prefix("blob:").unwrap_or(address))
     }
 
     pub(crate) fn blocked(&self, denial: &transom_policy::hosts::Denial) -> ToolError {
@@ -274,17 +259,6 @@ mod tests {
         assert!(error.message.starts_with("refused") && error.message.contains("evil.test"), "{error}");
         assert!(!error.message.contains("steal") && !error.message.contains("token"), "{error}");
         assert!(error.hint.unwrap().contains("evil.test"));
-    }
-
-    #[test]
-    fn an_empty_tab_is_readable_and_a_blob_counts_as_its_creator() {
-        let binding = check(GOOD).unwrap();
-        for address in ["", "about:blank", "chrome-error://chromewebdata/", "blob:https://shop.example.com/123"] {
-            binding.admit_live(address).unwrap();
-        }
-        for address in ["blob:https://evil.test/1", "data:text/html,x", "file:///etc/passwd", "chrome://version/"] {
-            binding.admit_live(address).unwrap_err();
-        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use transom_plugins::{LoadError, Plugin, PluginHost, ToolSpec};
 use transom_policy::{
-    grant::{Capabilities, PluginGrant},
+    grant::{Capabilities, Layer, PluginGrant},
     hosts::HostRules,
 };
 use transom_verbs::{TabId, ToolError, Verb};
@@ -74,7 +74,8 @@ impl BoundPlugin {
             },
         );
         if let Some(excess) = capabilities.excess().first() {
-            return Err(wrong(excess.to_string()));
+            let who = if excess.layer == Layer::Binding { "the binding grants" } else { "the component imports" };
+            return Err(wrong(format!("{who} more than the manifest asks for, which would have no effect: {}", excess.line)));
         }
         let bound = BoundPlugin { name, plugin, capabilities };
         for tool in bound.tool_names() {

@@ -21,19 +21,12 @@ pub(crate) enum Caller {
 }
 
 impl Caller {
-    /// Whether the caller may be on the page of this address, beside what the binding says of it.
-    pub(crate) fn admit_live(&self, address: &str) -> Result<(), ToolError> {
+    /// Whether the caller may open or be on a page of this address, beside what the binding says of it.
+    pub(crate) fn admit(&self, address: &str) -> Result<(), ToolError> {
         let Caller::Plugin { plugin, .. } = self else { return Ok(()) };
-        let address = address.strip_prefix("blob:").unwrap_or(address);
-        match Url::parse(address) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => self.admit_url(plugin, &url),
-            // What the binding takes for an empty page is one for a plugin too.
-            _ => Ok(()),
-        }
-    }
-
-    fn admit_url(&self, plugin: &BoundPlugin, url: &Url) -> Result<(), ToolError> {
-        plugin.capabilities.decide(Asked::Url { url, used_as: Use::Page }).map_err(|denial| {
+        let url = Url::parse(address)
+            .map_err(|_| ToolError::new(ErrorCode::SiteBlocked, "refused: the page has no address that could be judged"))?;
+        plugin.capabilities.decide(Asked::Url { url: &url, used_as: Use::Page }).map_err(|denial| {
             let error = ToolError::new(ErrorCode::SiteBlocked, format!("refused: {denial}"));
             match denial.line() {
                 Some(line) => error.with_hint(line),

@@ -24,7 +24,6 @@ use transom_verbs::{Call, ErrorCode, Reason, Retry, ToolError, Verb};
 use crate::{
     admission::{self, Admitted, Work},
     approvals::{Answer, Approvals, Verdict},
-    bound_plugin::BoundPlugin,
     caller::Caller,
     cut::Cut,
     journal::{Journal, Kind, Record},
@@ -109,7 +108,7 @@ impl Dispatcher {
         arguments: &Value,
         options: &CallOptions,
     ) -> CallResult {
-        let rows = Rows { dispatcher: self, run, call: ulid::Ulid::generate().to_string(), caller: caller.to_string(), tool };
+        let rows = Rows { dispatcher: self, run, call: ulid::Ulid::new().to_string(), caller: caller.to_string(), tool };
         let result = self.perform_checked(&rows, run, caller, arguments, options).await;
         result.map_err(|error| self.redactor.error(&error))
     }
@@ -234,7 +233,7 @@ impl Dispatcher {
                 Work::Verb(call) => self.act_verb(&admitted.prefix.session, &admitted.prefix.binding, caller, call).await,
                 Work::Tool { plugin, tool, arguments } => {
                     let host = PluginCaller::new(self.clone(), run.clone(), admitted.prefix.binding.prefix.clone(), plugin.clone(), options.cancel.clone());
-                    let result = plugin.call(&tool, arguments, Arc::new(host)).await?;
+                    let result = plugin.call(&tool, arguments, None, Arc::new(host)).await?;
                     Ok(self.redactor.value(&result))
                 }
             }
@@ -261,7 +260,7 @@ impl Dispatcher {
         let tab = call.tab.clone();
         let tab = tab.as_ref().map(transom_verbs::TabId::as_str);
         let admit_live = |session: &Session| match session.live_url(tab) {
-            Some(address) => binding.admit_live(&address).and_then(|()| caller.admit_live(&address)),
+            Some(address) => binding.admit(&address).and_then(|()| caller.admit(&address)),
             None => Ok(()),
         };
         if looks_at_the_live_page(call.verb()) {

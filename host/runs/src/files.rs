@@ -122,7 +122,7 @@ impl RunFiles {
     /// [`Reason::Quota`] when the run would hold too much; [`ErrorCode::FileNotSaved`] when the disk refuses. Nothing is kept then.
     pub fn keep(&self, new: NewFile, bytes: &mut dyn Read) -> Result<FileInfo, ToolError> {
         let place = Place::take(self)?;
-        let id = FileId::parse(format!("file_{}", ulid::Ulid::generate()))
+        let id = FileId::parse(format!("file_{}", ulid::Ulid::new()))
             .map_err(|error| ToolError::new(ErrorCode::FileNotSaved, format!("no handle could be made: {error}")))?;
         let size = self.write_whole(&id, bytes, &place).map_err(|stop| match stop {
             Stop::Quota => self.over_quota(),

@@ -91,7 +91,7 @@ impl Hooks for SessionHooks {
         on_disk(move || {
             let failed = |error: std::io::Error| not_saved("the file could not be handed to the browser", &error);
             // A folder for each exposure: two files of one name don't meet, and the page sees the file's own name.
-            let folder = ulid::Ulid::generate().to_string();
+            let folder = ulid::Ulid::new().to_string();
             let on_host = exchange.uploads.host.join(&folder);
             std::fs::create_dir(&on_host).map_err(failed)?;
             exchange.hand_over(&on_host).map_err(failed)?;

@@ -238,7 +238,7 @@ impl Host {
             ToolError::failed(transom_verbs::Reason::Quota, format!("{} runs are under way, which is all that the host allows", inner.limits.runs))
                 .with_hint("end a run, or raise `runs` under [limits] in the host's configuration")
         })?;
-        let id = format!("run_{}", ulid::Ulid::generate());
+        let id = format!("run_{}", ulid::Ulid::new());
         let token = RunToken::new().map_err(|error| {
             tracing::error!(%error, "no randomness");
             ToolError::new(ErrorCode::BrowserUnavailable, "the host could not make a token for the run")

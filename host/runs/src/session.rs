@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use futures::FutureExt as _;
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use transom_browser::{Browser, BrowserOptions, DialogPolicy, Performed, chromium};
@@ -41,7 +42,6 @@ pub(crate) struct SessionSpec {
     pub files: RunFiles,
 }
 
-#[derive(Debug)]
 pub(crate) struct Session {
     spec: SessionSpec,
     /// Held by whoever acts: verbs of one session come one after the other.
@@ -50,7 +50,6 @@ pub(crate) struct Session {
     running: Mutex<State>,
 }
 
-#[derive(Debug)]
 enum State {
     NotStarted,
     Running(Arc<Running>),
@@ -58,7 +57,6 @@ enum State {
 }
 
 /// A browser and all that lives as long as it does. Dropping it kills Chromium and its proxy.
-#[derive(Debug)]
 struct Running {
     browser: Browser,
     stop_proxy: CancellationToken,
@@ -69,6 +67,12 @@ struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop_proxy.cancel();
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("binding", &self.spec.binding.prefix).finish_non_exhaustive()
     }
 }
 
@@ -92,7 +96,7 @@ impl Session {
         let _turn = turn.map_err(|_| run_ended())?;
         let browser = self.browser(deadline).await?;
         match browser.perform(call, deadline).await {
-            Err(error) if browser.is_closed() => {
+            Err(error) if is_lost(&browser) => {
                 tracing::warn!(verb = %call.verb(), %error, "the browser was lost");
                 if call.retry() == Retry::Never {
                     return Err(ToolError::failed(
@@ -107,7 +111,8 @@ impl Session {
         }
     }
 
-    /// The address that a tab shows, as the browser last told; none without a browser.
+    /// The address of the page that a tab shows, as the browser last told: that of its creator for `about:` and `blob:` pages. None
+    /// without a browser, and for an empty tab or an error page, on which there is nothing of anybody's.
     pub(crate) fn live_url(&self, tab: Option<&str>) -> Option<String> {
         match &*self.state() {
             State::Running(running) => running.browser.live_url(tab),
@@ -130,7 +135,7 @@ impl Session {
 
     async fn browser(&self, deadline: Instant) -> Result<Browser, ToolError> {
         match &*self.state() {
-            State::Running(running) if !running.browser.is_closed() => return Ok(running.browser.clone()),
+            State::Running(running) if !is_lost(&running.browser) => return Ok(running.browser.clone()),
             State::Running(_) | State::NotStarted => {}
             State::Ended => return Err(run_ended()),
         }
@@ -185,6 +190,11 @@ impl Session {
         gate.open(binding.gate_rules());
         Ok(Running { browser, stop_proxy, _proxy: AbortOnDropHandle::new(proxy), _process: launched.process })
     }
+}
+
+/// Whether Chromium is gone, as far as is known without asking it.
+fn is_lost(browser: &Browser) -> bool {
+    browser.closed().now_or_never().is_some()
 }
 
 pub(crate) fn run_ended() -> ToolError {
