@@ -30,6 +30,7 @@ mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
 mod process;
+mod scratch;
 mod stderr_tail;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
@@ -148,7 +149,7 @@ struct Plan {
     program: PathBuf,
     paths: ExchangePaths,
     /// Deleted when Chromium has ended.
-    scratch: Option<tempfile::TempDir>,
+    scratch: Option<scratch::Scratch>,
 }
 
 /// Who makes the listener that Chromium's proxy address leads to.

@@ -66,12 +66,8 @@ impl Tree {
 
     /// Waits until the leader is dead, kills what is left of its group, and reaps it.
     fn bury(&self, child: &mut Child) -> Option<ExitStatus> {
-        loop {
-            match rustix::process::waitid(WaitId::Pid(self.leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-                Err(rustix::io::Errno::INTR) => {}
-                _ => break,
-            }
-        }
+        let until_dead = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(self.leader), until_dead) {}
         let mut is_reaped = self.is_reaped.lock().unwrap_or_else(PoisonError::into_inner);
         // Dead but unreaped, the leader still owns the group's number.
         rustix::process::kill_process_group(self.leader, Signal::KILL).ok();

@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::Command;
 
-use super::{JailError, JailReport, LaunchSpec, Listen, Plan, UNPRIVILEGED, exchange};
+use super::{JailError, JailReport, LaunchSpec, Listen, Plan, UNPRIVILEGED, exchange, scratch::Scratch};
 use crate::isolation::Isolation;
 
 /// A system without namespaces.
@@ -22,21 +22,14 @@ impl super::Platform for Platform {
         let paths = exchange::open(&spec.exchange, spec.exchange.downloads.clone(), spec.exchange.uploads.clone())?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|source| JailError::system("binding the proxy's listener", source))?;
-        let scratch = tempfile::Builder::new()
-            .prefix("transom-")
-            .tempdir()
-            .map_err(|source| JailError::system("making a profile folder", source))?;
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(scratch.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))
-                .map_err(|source| JailError::system("handing over the profile folder", source))?;
-        }
+        let scratch = Scratch::new().map_err(|source| JailError::system("making a profile folder", source))?;
         let mut command = Command::new(&spec.launcher);
         command.env_clear();
         Ok(Plan {
             command,
             listen: Listen::OnHost(listener),
-            home: scratch.path().join("home"),
-            profile: scratch.path().join("profile"),
+            home: scratch.browsers().join("home"),
+            profile: scratch.browsers().join("profile"),
             program,
             paths: paths.seen_as_on_the_host(),
             scratch: Some(scratch),

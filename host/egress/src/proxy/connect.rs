@@ -68,7 +68,8 @@ pub(crate) async fn open(mut request: Request<Incoming>, gate: &Arc<Gate>, next:
     };
     let client = hyper::upgrade::on(&mut request);
     let upstream = Idle::new(upstream, IDLE_MAX);
-    next.set(Continuation::Tunnel(Tunnel { client, upstream, host, port, as_tls, as_socket, destination }));
+    let tunnel = Tunnel { client, upstream, host, port, as_tls, as_socket, destination };
+    next.set(Continuation::Tunnel(Box::new(tunnel)));
     Ok(Response::new(answer::empty()))
 }
 

@@ -107,7 +107,7 @@ pub async fn serve(listener: TcpListener, gate: Arc<Gate>, stop: CancellationTok
 pub(crate) struct Next(Arc<Mutex<Option<Continuation>>>);
 
 pub(crate) enum Continuation {
-    Tunnel(connect::Tunnel),
+    Tunnel(Box<connect::Tunnel>),
     Socket(http::Socket),
 }
 

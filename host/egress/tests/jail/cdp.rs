@@ -29,13 +29,22 @@ impl Cdp {
 
     /// Opens `url` and returns its text once that contains `marker`.
     pub(crate) async fn text_of_page(&mut self, url: &str, marker: &str) -> String {
-        let target = self.call("Target.createTarget", json!({ "url": url })).await["targetId"].clone();
-        let attached = self.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true })).await;
-        let session = attached["sessionId"].as_str().unwrap().to_owned();
         let script = format!(
             "new Promise(done => {{ const look = () => document.body?.innerText.includes({marker:?}) \
              ? done(document.body.innerText) : setTimeout(look, 20); look(); }})"
         );
+        self.value_in_page(url, &script).await
+    }
+
+    /// Opens `url` and returns what `script` comes to there, once the page has loaded.
+    pub(crate) async fn value_in_page(&mut self, url: &str, script: &str) -> String {
+        let target = self.call("Target.createTarget", json!({ "url": "about:blank" })).await["targetId"].clone();
+        let attached = self.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true })).await;
+        let session = attached["sessionId"].as_str().unwrap().to_owned();
+        self.call_in(Some(&session), "Page.enable", json!({})).await;
+        let params = json!({ "url": url });
+        self.call_in(Some(&session), "Page.navigate", params).await;
+        while within(self.next()).await["method"] != "Page.domContentEventFired" {}
         let params = json!({ "expression": script, "awaitPromise": true });
         let result = self.call_in(Some(&session), "Runtime.evaluate", params).await;
         result["result"]["value"].as_str().unwrap_or_default().to_owned()

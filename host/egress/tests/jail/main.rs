@@ -12,6 +12,7 @@
 )]
 
 mod cdp;
+mod pages;
 mod support;
 mod tree;
 
@@ -25,12 +26,13 @@ use transom_egress::jail::{DOWNLOADS_IN_JAIL, UPLOADS_IN_JAIL, launch};
 use crate::cdp::Cdp;
 
 /// Every check, by the name that a child process is told.
-const CHECKS: [&str; 5] = [
+const CHECKS: [&str; 6] = [
     "what_is_inside_sees_nothing_of_the_host",
     "chromium_answers_and_every_request_of_a_page_arrives_at_the_proxy",
     "chromium_runs_unprivileged_with_its_own_sandbox_on",
     "nothing_survives_a_dropped_launch",
     "nothing_survives_a_killed_host",
+    "pages::a_page_loads_what_the_gate_admits_and_touches_nothing_else",
 ];
 
 #[test]

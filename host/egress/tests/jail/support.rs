@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -43,7 +44,6 @@ impl TestExchange {
 pub(crate) fn spec(isolation: Isolation, exchange: &TestExchange) -> LaunchSpec {
     if isolation == Isolation::Proxy && rustix::process::geteuid().is_root() {
         // Without a jail nothing carries the browser's user into a folder that only root may enter.
-        use std::os::unix::fs::PermissionsExt;
         std::fs::set_permissions(exchange.0.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
     }
     LaunchSpec {
@@ -131,14 +131,20 @@ pub(crate) async fn answer_with_page(mut connection: TcpStream) {
 /// A host in a process of its own that has launched a Chromium.
 pub(crate) struct HostProcess {
     child: std::process::Child,
+    /// Where it leaves what a killed process can't clean up.
+    _leavings: tempfile::TempDir,
     pub(crate) chromium: u32,
 }
 
 impl HostProcess {
     pub(crate) async fn start(isolation: Isolation) -> HostProcess {
+        let leavings = tempfile::tempdir().unwrap();
+        let passable = std::fs::Permissions::from_mode(0o711);
+        std::fs::set_permissions(leavings.path(), passable).unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "a_host_that_waits_to_be_killed", "--ignored", "--nocapture"])
             .env("EGRESS_TEST_ISOLATION", isolation.as_str())
+            .env("TMPDIR", leavings.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -157,7 +163,7 @@ impl HostProcess {
                 }
             }
         });
-        HostProcess { child, chromium: within(chromium).await.unwrap() }
+        HostProcess { child, _leavings: leavings, chromium: within(chromium).await.unwrap() }
     }
 
     /// `kill -9`.

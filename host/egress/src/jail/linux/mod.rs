@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{
-    DOWNLOADS_IN_JAIL, HOME_IN_JAIL, JailError, LaunchSpec, Listen, PROFILE_IN_JAIL, PROXY_IN_JAIL, Plan, UNPRIVILEGED,
-    UPLOADS_IN_JAIL, exchange,
+    DOWNLOADS_IN_JAIL, HOME_IN_JAIL, JailError, LaunchSpec, Listen, PROFILE_IN_JAIL, PROXY_IN_JAIL, Plan,
+    UPLOADS_IN_JAIL, exchange, scratch::Scratch,
 };
 use crate::isolation::Isolation;
 
@@ -69,21 +69,14 @@ fn plan_proxy(spec: &LaunchSpec, program: PathBuf) -> Result<Plan, JailError> {
     let paths = paths.seen_as_on_the_host();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .map_err(|source| JailError::system("binding the proxy's listener", source))?;
-    let scratch = tempfile::Builder::new()
-        .prefix("transom-")
-        .tempdir()
-        .map_err(|source| JailError::system("making a profile folder", source))?;
-    if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::chown(scratch.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED))
-            .map_err(|source| JailError::system("handing over the profile folder", source))?;
-    }
+    let scratch = Scratch::new().map_err(|source| JailError::system("making a profile folder", source))?;
     let mut command = Command::new(LAUNCHER);
     command.env_clear();
     Ok(Plan {
         command,
         listen: Listen::OnHost(listener),
-        home: scratch.path().join("home"),
-        profile: scratch.path().join("profile"),
+        home: scratch.browsers().join("home"),
+        profile: scratch.browsers().join("profile"),
         program,
         paths,
         scratch: Some(scratch),

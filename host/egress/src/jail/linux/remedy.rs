@@ -6,24 +6,31 @@ use std::path::Path;
 
 use super::super::JailError;
 
-/// A setting that can forbid user namespaces, when it does, and the remedy.
-const SETTINGS: [(&str, fn(u64) -> bool, &str); 3] = [
-    (
-        "kernel/unprivileged_userns_clone",
-        |value| value == 0,
-        "run `sysctl kernel.unprivileged_userns_clone=1` (and keep it in /etc/sysctl.d)",
-    ),
-    (
-        "kernel/apparmor_restrict_unprivileged_userns",
-        |value| value != 0,
-        "run `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (and keep it in /etc/sysctl.d), or give bwrap and \
-         Chromium AppArmor profiles that allow `userns`",
-    ),
-    (
-        "user/max_user_namespaces",
-        |value| value == 0,
-        "run `sysctl user.max_user_namespaces=15000` (and keep it in /etc/sysctl.d)",
-    ),
+/// A setting that can forbid user namespaces.
+struct Setting {
+    /// Below `/proc/sys`.
+    name: &'static str,
+    forbids: fn(u64) -> bool,
+    remedy: &'static str,
+}
+
+const SETTINGS: [Setting; 3] = [
+    Setting {
+        name: "kernel/unprivileged_userns_clone",
+        forbids: |value| value == 0,
+        remedy: "run `sysctl kernel.unprivileged_userns_clone=1` (and keep it in /etc/sysctl.d)",
+    },
+    Setting {
+        name: "kernel/apparmor_restrict_unprivileged_userns",
+        forbids: |value| value != 0,
+        remedy: "run `sysctl kernel.apparmor_restrict_unprivileged_userns=0` (and keep it in /etc/sysctl.d), or give \
+                 bwrap and Chromium AppArmor profiles that allow `userns`",
+    },
+    Setting {
+        name: "user/max_user_namespaces",
+        forbids: |value| value == 0,
+        remedy: "run `sysctl user.max_user_namespaces=15000` (and keep it in /etc/sysctl.d)",
+    },
 ];
 
 /// Where no setting forbids them, something around the host does.
@@ -51,8 +58,8 @@ pub(super) fn remedy(sys: &Path) -> String {
     let value = |name: &str| std::fs::read_to_string(sys.join(name)).ok()?.trim().parse::<u64>().ok();
     SETTINGS
         .iter()
-        .find(|(name, forbids, _)| value(name).is_some_and(forbids))
-        .map_or(CONTAINER, |(_, _, remedy)| remedy)
+        .find(|setting| value(setting.name).is_some_and(setting.forbids))
+        .map_or(CONTAINER, |setting| setting.remedy)
         .to_owned()
 }
 
