@@ -19,9 +19,6 @@ const PASSWORD: &str = "password";
 /// should be given at once.
 const PAGES: u32 = 10;
 
-/// How often a page of the list may turn out to be the login page: once before, and once because a session ended.
-const LOGINS: u32 = 2;
-
 #[derive(Deserialize, JsonSchema)]
 struct ListArgs {
     /// The account to log in with, where the shop asks for it
@@ -67,22 +64,20 @@ fn list(call: Call, args: ListArgs) -> Result<Answer> {
 
 /// The list's first page, wherever the tab is: straight away, or after a login.
 fn first_page(tab: &Tab, email: Option<&str>) -> Result<OrdersPage> {
-    let mut logins = 0;
-    let mut url = current_url(tab)?;
-    loop {
+    let first = page::first_page_url(&current_url(tab)?)?;
+    let mut url = tab.navigate(&first)?.url;
+    if page::is_login(&url) {
+        url = log_in(tab, email)?;
         if page::is_login(&url) {
-            logins += 1;
-            if logins > LOGINS {
-                return Err(Error::new("the shop asks for a login again and again; is the password right?"));
-            }
-            log_in(tab, email)?;
+            let said = tab.text("[role=alert]").unwrap_or_default();
+            return Err(Error::new(format!("the shop did not take the login: {said}")));
         }
-        let first = page::first_page_url(&url)?;
-        url = tab.navigate(&first)?.url;
-        if !page::is_login(&url) {
-            return OrdersPage::read(tab);
+        // Shops send one who has logged in to where they wanted to go, or to some page of their own.
+        if url != first {
+            tab.navigate(&first)?;
         }
     }
+    OrdersPage::read(tab)
 }
 
 fn current_url(tab: &Tab) -> Result<String> {
@@ -92,14 +87,14 @@ fn current_url(tab: &Tab) -> Result<String> {
     here.map(|here| here.url).ok_or_else(|| Error::new("the tab is gone"))
 }
 
-fn log_in(tab: &Tab, email: Option<&str>) -> Result<()> {
+/// Fills the form in and sends it. Answers with the URL that it led to.
+fn log_in(tab: &Tab, email: Option<&str>) -> Result<String> {
     let email = email.ok_or_else(|| {
         Error::invalid("the shop asks for a login and `email` is missing").hint("call again with `email`")
     })?;
     tab.type_text("#email", email)?;
     tab.type_secret("#password", PASSWORD)?;
-    tab.click("#signin")?;
-    Ok(())
+    Ok(tab.click("#signin")?.url)
 }
 
 export_tools! {

@@ -153,7 +153,9 @@ mod tests {
 
     #[test]
     fn the_first_page_is_on_the_host_of_the_tab() {
-        for url in ["http://shop.test:8080/login?next=/orders", "http://shop.test:8080", "http://shop.test:8080?a=/b#/c"] {
+        for url in
+            ["http://shop.test:8080/login?next=/orders", "http://shop.test:8080", "http://shop.test:8080?a=/b#/c"]
+        {
             assert_eq!(first_page_url(url).unwrap(), "http://shop.test:8080/orders");
         }
         for url in ["about:blank", "", "data:text/html,https://x.test/", "https://"] {

@@ -37,6 +37,14 @@ impl Error {
         self
     }
 
+    /// The same with another code. The host lets only `computer_use_failed` and `computer_use_invalid_input` of a plugin's
+    /// own pass, and makes the first of any other.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<String>) -> Error {
+        self.0.code = code.into();
+        self
+    }
+
     /// The code, e.g. `computer_use_site_blocked`.
     #[must_use]
     pub fn code(&self) -> &str {

@@ -58,7 +58,9 @@ pub use answer::Answer;
 pub use bindings::transom::plugin::{
     act::{Button, ClickOptions, Modifiers, TypeMode, TypeOptions},
     navigate::{Condition, LoadState, NavigateOptions},
-    read::{ExtractFormat, ExtractOptions, Extracted, Image, ImageFormat, PageSnapshot, ScreenshotOptions, SnapshotOptions},
+    read::{
+        ExtractFormat, ExtractOptions, Extracted, Image, ImageFormat, PageSnapshot, ScreenshotOptions, SnapshotOptions,
+    },
     types::{File, OpenDialog, Page, TabInfo, Until},
 };
 pub use call::Call;

@@ -48,7 +48,12 @@ impl Tool {
         Tool::of(Effect::Write, name, description, function)
     }
 
-    fn of<A, R>(effect: Effect, name: &'static str, description: &'static str, function: fn(Call, A) -> Result<R>) -> Tool
+    fn of<A, R>(
+        effect: Effect,
+        name: &'static str,
+        description: &'static str,
+        function: fn(Call, A) -> Result<R>,
+    ) -> Tool
     where
         A: DeserializeOwned + JsonSchema + 'static,
         R: Into<Answer> + 'static,
