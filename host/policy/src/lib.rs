@@ -11,7 +11,7 @@
 //!
 //! What holds for the whole crate:
 //!
-//! - No I/O, no clock, no environment, no async, no global state: the same question has the same answer, so that every
+//! - No I/O, no clock, no environment, no async, no state that changes: the same question has the same answer, so that every
 //!   rule can be tested with nothing but its arguments.
 //! - Whatever an operator wrote is parsed once, at load, into a type that cannot hold a wrong rule; nothing is parsed
 //!   again when a call is judged.

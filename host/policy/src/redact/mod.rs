@@ -6,6 +6,7 @@
 //! | `units.rs` | escapes, decoded one unit at a time |
 //! | `views.rs` | normal forms of a text under sets of escapes, with offsets that lead back |
 //! | `needles.rs` | what is searched for, in one automaton |
+//! | `sieve.rs` | where in a view it is worth searching |
 //! | `spans.rs` | the union of all hits, replaced |
 //! | `json.rs` | the same for every string, key and number of a JSON value |
 //! | `redacted.rs` | the proof that it was done |
@@ -24,6 +25,7 @@ mod json;
 mod needles;
 mod redacted;
 mod result;
+mod sieve;
 mod spans;
 mod units;
 mod views;

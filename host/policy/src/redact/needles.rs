@@ -15,6 +15,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use unicode_normalization::UnicodeNormalization;
 
 use super::fold::fold;
+use super::sieve::Sieve;
 use crate::secret::Secret;
 
 /// Most bytes of needles for which the fastest automaton is built; beyond, its table would grow past tens of megabytes.
@@ -22,6 +23,7 @@ const DENSE_BYTES: usize = 64 * 1_024;
 
 /// All needles of a redactor.
 pub(super) struct Needles {
+    sieve: Sieve,
     automaton: AhoCorasick,
     owners: Vec<Owner>,
 }
@@ -56,31 +58,33 @@ impl Needles {
             .match_kind(MatchKind::Standard)
             .kind(dense.then_some(AhoCorasickKind::DFA))
             .build(&patterns)?;
-        Ok(Needles { automaton, owners })
+        let sieve = Sieve::new(patterns.iter().map(String::as_bytes));
+        Ok(Needles { sieve, automaton, owners })
     }
 
     /// Every place where a secret stands in the view, those that overlap included.
     pub(super) fn hits(&self, view: &[u8]) -> Vec<Hit> {
-        if !self.automaton.is_match(view) {
-            return Vec::new();
-        }
-        let found = self.automaton.find_overlapping_iter(view);
-        found
-            .filter_map(|found| {
-                let owner = self.owners.get(found.pattern().as_usize())?;
+        let mut hits = Vec::new();
+        for suspect in self.sieve.suspects(view) {
+            let offset = suspect.start;
+            let Some(part) = view.get(suspect) else { continue };
+            for found in self.automaton.find_overlapping_iter(part) {
+                let Some(owner) = self.owners.get(found.pattern().as_usize()) else { continue };
+                let (start, end) = (offset + found.start(), offset + found.end());
                 let holds_bits =
                     |at: Option<usize>| at.and_then(|at| view.get(at)).is_some_and(|byte| is_base64(*byte));
-                let before = owner.shares_before && holds_bits(found.start().checked_sub(1));
-                let after = owner.shares_after && holds_bits(Some(found.end()));
-                let view = found.start() - usize::from(before)..found.end() + usize::from(after);
-                Some(Hit { secret: owner.secret, view })
-            })
-            .collect()
+                let before = owner.shares_before && holds_bits(start.checked_sub(1));
+                let after = owner.shares_after && holds_bits(Some(end));
+                hits.push(Hit { secret: owner.secret, view: start - usize::from(before)..end + usize::from(after) });
+            }
+        }
+        hits
     }
 
     /// Whether a secret stands in the view.
     pub(super) fn are_in(&self, view: &[u8]) -> bool {
-        self.automaton.is_match(view)
+        let suspects = self.sieve.suspects(view).into_iter();
+        suspects.filter_map(|suspect| view.get(suspect)).any(|part| self.automaton.is_match(part))
     }
 }
 

@@ -188,8 +188,8 @@ mod tests {
         let families = all_of(text);
         let form = String::from_utf8(normal_form(text, families).0).unwrap();
         let start = form.find(needle).unwrap_or_else(|| panic!("{needle} in {form}"));
-        let hits = [start..start + needle.len()];
-        &text[locate(text, families, &hits)[0].clone()]
+        let hit = start..start + needle.len();
+        &text[locate(text, families, std::slice::from_ref(&hit))[0].clone()]
     }
 
     #[test]

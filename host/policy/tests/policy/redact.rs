@@ -22,9 +22,9 @@ fn secret() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Text that shares no character with what could continue an escape or a base64 token into the secret.
+/// Text of letters that no base64 has: with those, even a neighbour could look like part of a token.
 fn surroundings() -> impl Strategy<Value = String> {
-    "([A-Z]{1,4}[ \n.]{1,2}){0,4}[ |«]"
+    "([あいう]{1,4}[ \n.]{1,2}){0,4}[ |«]"
 }
 
 fn percent(text: &str, hex: impl Fn(u8) -> String, is_plain: impl Fn(u8) -> bool) -> String {
