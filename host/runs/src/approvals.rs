@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn an_answer_is_taken_once() {
         let approvals = Approvals::default();
         let asking = approvals.clone();
@@ -204,14 +204,14 @@ mod tests {
         assert!(approvals.pending().is_empty());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn nobody_answers_and_the_question_is_gone_at_its_deadline() {
         let approvals = Approvals::default();
-        assert_eq!(approvals.ask(question(Duration::from_secs(60)), |_| ()).await, Verdict::TimedOut);
+        assert_eq!(approvals.ask(question(Duration::from_millis(1)), |_| ()).await, Verdict::TimedOut);
         assert!(approvals.pending().is_empty());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_call_that_is_taken_back_takes_its_question_along() {
         let approvals = Approvals::default();
         let asking = approvals.clone();

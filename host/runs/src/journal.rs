@@ -332,7 +332,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal.sqlite");
         let (journal, thread) = Journal::open(&path, JournalSync::Process).unwrap();
-        let redactor = Redactor::new(vec![Secret::new("pw", "hunter2-Quartz!")]).unwrap();
+        let redactor = Redactor::new([Secret::new("pw", "hunter2-Quartz!").unwrap()]).unwrap();
         journal.write(record("run_a", &json!({"text": "hunter2-Quartz!"}), &redactor)).await.unwrap();
         let seq = journal.write(record("run_b", &json!({}), &redactor)).await.unwrap();
         assert_eq!(seq, 2);
