@@ -39,25 +39,37 @@ pub enum ClientError {
         problem: String,
     },
     /// The host answered with an error.
-    #[error("{message}")]
-    Refused {
-        /// The HTTP status.
-        status: StatusCode,
-        /// The error's code.
-        code: String,
-        /// One line.
-        message: String,
-        /// The next step.
-        hint: Option<String>,
-        /// The error as it came.
-        error: Value,
-    },
+    #[error("{}", .0.message)]
+    Refused(Box<Refusal>),
     /// What answers there is no Transom host.
     #[error("what answers at {base} is no Transom host")]
     Foreign {
         /// The address.
         base: String,
     },
+}
+
+/// The error that a host answered with.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The error's code.
+    pub code: String,
+    /// One line.
+    pub message: String,
+    /// The next step.
+    pub hint: Option<String>,
+    /// The error as it came.
+    pub error: Value,
+}
+
+impl Refusal {
+    /// Whether what was asked for is not there, as opposed to a tool's error about something that is not there.
+    #[must_use]
+    pub fn is_not_there(&self) -> bool {
+        self.status == StatusCode::NOT_FOUND && !self.code.starts_with("computer_use_")
+    }
 }
 
 impl From<ClientError> for Failure {
@@ -68,12 +80,13 @@ impl From<ClientError> for Failure {
                 Failure::not_there(error).with_hint("is it running? `transom serve` starts one")
             }
             ClientError::Foreign { .. } => Failure::not_there(error),
-            ClientError::Refused { status, code, message, hint, .. } => {
-                let exit = match status {
-                    StatusCode::NOT_FOUND if !code.starts_with("computer_use_") => Exit::NotThere,
+            ClientError::Refused(refusal) => {
+                let exit = match refusal.status {
+                    _ if refusal.is_not_there() => Exit::NotThere,
                     StatusCode::UNAUTHORIZED => Exit::Usage,
                     _ => Exit::Failed,
                 };
+                let Refusal { code, message, hint, .. } = *refusal;
                 Failure { exit, message: format!("{code}: {message}"), hint }
             }
         }
@@ -182,7 +195,9 @@ impl Client {
         let error = body.get("error").cloned().unwrap_or_default();
         let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
         match (text("code"), text("message")) {
-            (Some(code), Some(message)) => ClientError::Refused { status, code, message, hint: text("hint"), error },
+            (Some(code), Some(message)) => {
+                ClientError::Refused(Box::new(Refusal { status, code, message, hint: text("hint"), error }))
+            }
             _ => ClientError::Foreign { base: self.base.clone() },
         }
     }
@@ -202,7 +217,7 @@ impl ClientError {
     #[must_use]
     pub fn to_json(&self) -> Value {
         match self {
-            ClientError::Refused { error, .. } => error.clone(),
+            ClientError::Refused(refusal) => refusal.error.clone(),
             other => json!({"code": "unreachable", "message": other.to_string()}),
         }
     }

@@ -165,7 +165,7 @@ async fn answer(args: &Args, environment: &Environment, id: &str, word: &str) ->
                 return Ok(Exit::Ok);
             }
             // Another host's, or a host that has just ended.
-            Err(ClientError::Refused { status, code, .. }) if status.as_u16() == 404 && code == "not_found" => {}
+            Err(ClientError::Refused(refusal)) if refusal.is_not_there() => {}
             Err(ClientError::Unreachable { .. }) if args.url.is_none() => {}
             Err(error) => return Err(error.into()),
         }

@@ -18,7 +18,9 @@ use crate::{
 /// in the client where it can ask, else by `transom approvals`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example, in an MCP client's configuration:
-  {\"mcpServers\": {\"shop\": {\"command\": \"transom\", \"args\": [\"mcp\", \"--config\", \"/etc/transom.toml\", \"--binding\", \"shop\"]}}}")]
+  {\"mcpServers\": {\"shop\": {
+    \"command\": \"transom\",
+    \"args\": [\"mcp\", \"--config\", \"/etc/transom.toml\", \"--binding\", \"shop\"]}}}")]
 pub(super) struct Args {
     #[command(flatten)]
     config: ConfigFile,

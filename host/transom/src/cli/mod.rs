@@ -33,7 +33,6 @@ use crate::{
 #[command(
     name = "transom",
     version,
-    propagate_version = true,
     max_term_width = 110,
     disable_help_subcommand = true,
     after_help = AFTER_HELP,

@@ -93,7 +93,9 @@ fn reword(text: &str, key_path: &KeyPath, said: &str) -> String {
         .replace("a map", "a table")
         .replace("a boolean", "true or false")
         .replace("invalid type: sequence", "invalid type: a list")
-        .replace("invalid type: map", "invalid type: a table");
+        .replace("invalid type: map", "invalid type: a table")
+        .replace("expected usize", "expected a whole number from 0")
+        .replace("expected u64", "expected a whole number from 0");
     let said =
         said.split_once("expected struct ").map_or(said.clone(), |(before, _)| format!("{before}expected a table"));
     format!("{table}{about}{said}")

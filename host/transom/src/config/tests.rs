@@ -30,26 +30,63 @@ fn an_unknown_key_is_an_error_with_its_place_and_what_was_meant() {
         &GOOD.replace("hosts", "hots"),
         expect![[r#"transom.toml:3:1: binding "shop": unknown key `hots`: did you mean `hosts`?"#]],
     );
-    check("[limits]\nrun = 3\n", expect![""]);
-    check("[hosts]\n", expect![""]);
-    check("[journal]\nwhatever = 1\n", expect![""]);
-    check(&format!("{GOOD}[binding.secrets]\npassword = {{ enw = \"X\" }}\n"), expect![""]);
+    check("[limits]\nrun = 3\n", expect!["transom.toml:2:1: [limits]: unknown key `run`: did you mean `runs`?"]);
+    check("[hosts]\n", expect!["transom.toml:1:2: unknown key `hosts`: did you mean `host`?"]);
+    check("[journal]\nwhatever = 1\n", expect!["transom.toml:2:1: [journal]: unknown key `whatever`: there is `sync`"]);
+    check(
+        &format!("{GOOD}[binding.secrets]\npassword = {{ enw = \"X\" }}\n"),
+        expect![[r#"transom.toml:6:14: binding "shop": unknown key `enw`: did you mean `env`?"#]],
+    );
 }
 
 #[test]
 fn a_wrong_value_is_an_error_with_its_place_and_what_to_write() {
-    check(&format!("{GOOD}dialogs = \"acept\"\n"), expect![""]);
-    check(&format!("{GOOD}isolation = \"none\"\n"), expect![""]);
-    check(&GOOD.replace("[\"shop.test\"]", "\"shop.test\""), expect![""]);
-    check(&GOOD.replace("[\"shop.test\"]", "[7]"), expect![""]);
-    check("[limits]\nidle = \"soon\"\n", expect![""]);
-    check("[limits]\nruns = -1\n", expect![""]);
-    check("[host]\nlisten = \"localhost\"\n", expect![""]);
-    check("host = 3\n", expect![""]);
-    check("[[binding]]\nprefix = \"shop\"\n", expect![""]);
-    check("[[binding]]\nhosts = 3\n", expect![""]);
-    check("[[binding]\n", expect![""]);
-    check("[host]\nstate = \"a\"\nstate = \"b\"\n", expect![""]);
+    check(
+        &format!("{GOOD}dialogs = \"acept\"\n"),
+        expect![[
+            r#"transom.toml:5:11: binding "shop": `dialogs`: "acept" is not one of its values: did you mean `accept`?"#
+        ]],
+    );
+    check(
+        &format!("{GOOD}isolation = \"none\"\n"),
+        expect![[
+            r#"transom.toml:5:13: binding "shop": `isolation`: "none" is not one of its values: there is `jail`, `proxy`"#
+        ]],
+    );
+    check(
+        &GOOD.replace("[\"shop.test\"]", "\"shop.test\""),
+        expect![[r#"transom.toml:3:9: binding "shop": `hosts`: invalid type: string "shop.test", expected a list"#]],
+    );
+    check(
+        &GOOD.replace("[\"shop.test\"]", "[7]"),
+        expect![[
+            r#"transom.toml:3:9: binding "shop": `hosts[0]`: a host is "shop.example.com" or { host = "shop.example.com", private = true }"#
+        ]],
+    );
+    check(
+        "[limits]\nidle = \"soon\"\n",
+        expect![[
+            r#"transom.toml:2:8: [limits]: `idle`: `soon` is no duration: write a number and a unit, as in "15s" or "5m""#
+        ]],
+    );
+    check(
+        "[limits]\nruns = -1\n",
+        expect!["transom.toml:2:8: [limits]: `runs`: invalid value: integer `-1`, expected a whole number from 0"],
+    );
+    check(
+        "[host]\nlisten = \"localhost\"\n",
+        expect![[
+            r#"transom.toml:2:10: [host]: `listen`: an address is written with its port, as in "127.0.0.1:7411""#
+        ]],
+    );
+    check("host = 3\n", expect!["transom.toml:1:8: `host`: invalid type: integer `3`, expected a table"]);
+    check("[[binding]]\nprefix = \"shop\"\n", expect![[r#"transom.toml:1:1: binding "shop": `hosts` is missing"#]]);
+    check(
+        "[[binding]]\nhosts = 3\n",
+        expect!["transom.toml:2:9: [[binding]] number 1: `hosts`: invalid type: integer `3`, expected a list"],
+    );
+    check("[[binding]\n", expect!["transom.toml:1:11: not TOML: unclosed array table, expected `]`"]);
+    check("[host]\nstate = \"a\"\nstate = \"b\"\n", expect!["transom.toml:3:1: not TOML: duplicate key"]);
 }
 
 #[test]
