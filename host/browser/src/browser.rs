@@ -374,7 +374,10 @@ impl Inner {
         if purpose == Purpose::Tab {
             self.shared.look(|world| world.tabs.front = Some(id.clone()));
         }
-        Ok(TabView { id, frame, session: Session::target(self.connection.clone(), session), turn })
+        let tab = TabView { id, frame, session: Session::target(self.connection.clone(), session), turn };
+        // Its first, empty document has to be there: a navigation that overtakes it would be undone by it.
+        self.script_of(&tab, &tab.frame).await?;
+        Ok(tab)
     }
 
     /// The address that a tab shows.

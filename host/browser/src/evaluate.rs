@@ -216,6 +216,9 @@ fn value_of(answer: Evaluated<Box<RawValue>>) -> Result<Value, ToolError> {
     if let Some(text) = result.unserializable_value {
         return Err(no_json(&format!("it is {text}")));
     }
+    if matches!(result.kind.as_str(), "function" | "symbol" | "bigint") {
+        return Err(no_json(&format!("it is a {}", result.kind)));
+    }
     match result.value {
         None if result.kind == "undefined" => Ok(Value::Null),
         None => Err(no_json(&format!("it is a {}", result.kind))),

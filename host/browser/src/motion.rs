@@ -2,7 +2,8 @@
 //!
 //! What Chromium tells, in the order in which it comes for a clicked link: *scheduled* and *requested* by the renderer, *started* by
 //! the browser, then *committed* (a new document), *moved within* (the same document), or *ended* (a download, a refusal, a
-//! 204, a stop). A request that the browser drops (a `data:` link) never starts and has no end: it counts for
+//! 204, a stop), which its request's failure tells. `Page.frameStoppedLoading` tells nothing: it also comes for the document that
+//! is still shown. A request that the browser drops (a `data:` link) never starts and has no end: it counts for
 //! [`REQUEST_GRACE`] and no longer.
 //!
 //! Times are the world's clock, which ticks once for each event: "since the click" is a comparison of numbers.
@@ -130,11 +131,6 @@ impl Motion {
     pub(crate) fn crashed(&mut self, clock: u64) {
         self.asked = None;
         self.is_requested = false;
-        self.stopped(clock);
-    }
-
-    /// The frame stopped loading, whatever it was doing.
-    fn stopped(&mut self, clock: u64) {
         if let Some(loader) = self.started.take() {
             self.last_end = clock;
             self.last_end_loader = loader;
@@ -173,13 +169,6 @@ impl World {
         let is_within = matches!(&*event.navigation_type, "sameDocument" | "historySameDocument");
         if !is_within && let Some(frame) = self.frames.get_mut(&*event.frame_id) {
             frame.motion.started(clock, &event.loader_id);
-        }
-    }
-
-    pub(crate) fn on_stopped_loading(&mut self, frame_id: &str) {
-        let clock = self.clock;
-        if let Some(frame) = self.frames.get_mut(frame_id) {
-            frame.motion.stopped(clock);
         }
     }
 

@@ -101,7 +101,6 @@ impl World {
             Event::FrameClearedScheduledNavigation(event) => self.on_cleared_scheduled(&event),
             Event::FrameRequestedNavigation(event) => self.on_requested(&event),
             Event::FrameStartedNavigating(event) => self.on_started_navigating(&event),
-            Event::FrameStoppedLoading(event) => self.on_stopped_loading(&event.frame_id),
             Event::LifecycleEvent(event) => self.on_lifecycle(&event),
             Event::DialogOpening(event) => self.on_dialog_opening(connection, session, &event),
             Event::DialogClosed(_) => self.on_dialog_closed(session),

@@ -178,9 +178,6 @@ events! {
         #[serde(borrow, default)] loader_id: Text<'a>,
         #[serde(borrow, default)] navigation_type: Text<'a>,
     }
-    FrameStoppedLoading = "Page.frameStoppedLoading" {
-        #[serde(borrow)] frame_id: Text<'a>,
-    }
     LifecycleEvent = "Page.lifecycleEvent" {
         #[serde(borrow)] frame_id: Text<'a>,
         #[serde(borrow, default)] loader_id: Text<'a>,

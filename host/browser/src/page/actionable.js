@@ -22,13 +22,15 @@ offer('locate', (args) => {
   const started = performance.now();
   try {
     const first = tryLocate(target, purpose, started);
-    if (!first.moving) return { ...first, waited: false };
+    if (!first.moving) return finished(first, false);
   } catch (error) {
     if (!canHelpToWait(error)) throw error;
     if (deadline_ms <= 0) throw error;
   }
   return keepTrying(target, purpose, started, deadline_ms);
 });
+
+const finished = ({ moving, ...found }, waited) => ({ ...found, waited });
 
 /** Time may bring these about; a stale ref never comes back, and a wrong selector stays wrong. */
 const WAITABLE = new Set(['not_found', 'not_visible', 'covered', 'disabled', 'read_only', 'not_editable']);
@@ -43,7 +45,7 @@ async function keepTrying(target, purpose, started, deadline_ms) {
     try {
       const found = tryLocate(target, purpose, started);
       const still = before !== null && Math.abs(before.x - found.x) < 1 && Math.abs(before.y - found.y) < 1;
-      if (!found.moving || still || waited_ms > Math.min(STILL_MS, deadline_ms)) return { ...found, waited: true };
+      if (!found.moving || still || waited_ms > Math.min(STILL_MS, deadline_ms)) return finished(found, true);
       before = found;
     } catch (error) {
       if (!canHelpToWait(error) || waited_ms >= deadline_ms) throw error;
@@ -135,6 +137,7 @@ function boxFacts(element) {
 /** The element itself, or the first thing inside it that is drawn, when its own box is empty; null when nothing is. */
 function shownBoxOf(element) {
   if (hasVisibleBox(element)) return element;
+  if (isTag(element, 'area')) return imageOfArea(element);
   const label = labelInstead(element);
   if (label) return label;
   if (!look(element).rendered) return null;
@@ -151,6 +154,28 @@ function shownBoxOf(element) {
   };
   const tag = tagOf(element);
   return CHILDLESS.has(tag) || tag === 'select' ? null : search(element);
+}
+
+/** An <area> is drawn, and pressed, as a part of its map's image. */
+function imageOfArea(area) {
+  const map = closest(area, 'map');
+  const name = map === null ? null : attr(map, 'name');
+  if (!name) return null;
+  const image = querySelector(scopeOf(area), `img[usemap="#${CSS.escape(name)}"]`);
+  return image !== null && hasVisibleBox(image) ? image : null;
+}
+
+/** The middle of an <area> on its image, in the image's window. */
+function spotOfArea(area, image) {
+  const rect = rectOf(image);
+  const numbers = (attr(area, 'coords') ?? '').split(',').map(Number).filter(Number.isFinite);
+  const shape = (attr(area, 'shape') ?? 'rect').toLowerCase();
+  if (shape === 'default' || numbers.length < 2) return { x: rect.left + rect.width / 2, y: rect.top + rect.height / 2 };
+  const isCircle = shape.startsWith('circ');
+  const middle = (values) => (Math.min(...values) + Math.max(...values)) / 2;
+  const x = isCircle ? numbers[0] : middle(numbers.filter((_, i) => i % 2 === 0));
+  const y = isCircle ? numbers[1] : middle(numbers.filter((_, i) => i % 2 === 1));
+  return { x: rect.left + clientLeftOf(image) + x, y: rect.top + clientTopOf(image) + y };
 }
 
 function hasVisibleBox(element) {
@@ -196,12 +221,12 @@ function pointOf(element, shown, mustHit) {
   for (const block of [null, 'center', 'end', 'start']) {
     if (block !== null) scrollIntoView(shown, { block, inline: 'nearest', behavior: 'instant' });
     const origin = originOf(ownerDocumentOf(shown));
-    for (const spot of spotsOf(shown)) {
+    for (const spot of isTag(element, 'area') ? [spotOfArea(element, shown)] : spotsOf(shown)) {
       const point = toTop(origin, spot);
       if (!isInWindow(point)) continue;
       if (!mustHit) return point;
       const there = hitAt(point.x, point.y);
-      if (there && (receives(element, there) || (shown !== element && isAround(shown, there)))) return point;
+      if (there && (receives(element, there) || (shown !== element && !isTag(element, 'area') && isAround(shown, there)))) return point;
       hit ??= there;
     }
   }

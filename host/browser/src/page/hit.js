@@ -48,19 +48,26 @@ function refuseCovered(target, hit) {
   if (!hit) refuse('not_visible', `${describe(target)} is outside of the window and cannot be scrolled into it`);
   const cover = coverOf(target, hit);
   const by = cssLabel(cover);
-  const what = cover === hit || isAround(hit, target) ? by : `${by} (there: ${cssLabel(hit)})`;
+  const what = cover === hit ? by : `${by} (there: ${cssLabel(hit)})`;
   if (isAround(hit, target)) {
     refuse('covered', `${describe(target)} lets clicks through to ${what} behind it`, by);
   }
   refuse('covered', `${describe(target)} is covered by ${what}`, by);
 }
 
-/** The outermost element around what was hit that isn't around the target too: the overlay, not its close button's icon. */
+/**
+ * The outermost element around what was hit that isn't around the target too: the overlay, not its close button's icon. One
+ * that a style sheet could name is preferred to a bare box around it.
+ */
 function coverOf(target, hit) {
   let cover = hit;
+  let named = false;
   for (let at = hit; at; at = flatParentOf(at)) {
     if (isAround(at, target)) break;
-    if (nodeTypeOf(at) === ELEMENT) cover = at;
+    if (nodeTypeOf(at) !== ELEMENT) continue;
+    const hasName = cssLabel(at) !== tagOf(at);
+    if (hasName || !named) cover = at;
+    named ||= hasName;
   }
   return cover;
 }

@@ -215,6 +215,7 @@ class Items {
 
   done() {
     this.endLine();
+    if (pass.shares > LIMITS.shares) this.outliner.cut = true;
     return this.list;
   }
 }
@@ -228,7 +229,11 @@ function canOperate(element, role, tag, seen, at) {
     if (tabindex !== null && parseInt(tabindex, 10) >= 0) return true;
     if (hasAttr(element, 'onclick') && tag !== 'body' && tag !== 'html') return true;
     if (attr(element, 'draggable') === 'true') return true;
-    if (tag === 'label' && isHtml(element)) return seen.pointer && !at.pointer && !labelsShownControl(element);
+    if (tag === 'label' && isHtml(element)) {
+      // The drawn stand-in of a hidden control is what a person presses; beside a shown one it is only its name.
+      if (labelControlOf(element) !== null) return !labelsShownControl(element);
+      return seen.pointer && !at.pointer;
+    }
   }
   // The pointer turns into a hand over the whole of what can be clicked: its outermost element is the one.
   return seen.pointer && !at.pointer && tag !== 'body' && tag !== 'html' && !(at.parent && isTag(at.parent, 'label'));
@@ -334,8 +339,7 @@ const overlaps = (rect, clip) => rect.left < clip.right && rect.right > clip.lef
 
 function meets(element, seen, clip) {
   if (!clip || seen.display === 'contents') return true;
-  const rect = rectOf(element);
-  return overlaps(rect, clip);
+  return overlaps(rectOf(isTag(element, 'area') ? imageOfArea(element) ?? element : element), clip);
 }
 
 function textMeets(text, clip) {

@@ -168,24 +168,20 @@ const saysSomething = (element) => hasAttr(element, 'aria-label') || hasAttr(ele
 const hasGivenName = (element) => (saysSomething(element) || (hasAttr(element, 'title') && isHtml(element))) && nameOf(element) !== '';
 
 const SECTIONS = new Set(['article', 'aside', 'main', 'nav', 'section']);
+const ASIDE_PARTS = new Set(['article', 'aside', 'nav', 'section']);
 const SECTION_ROLES = new Set(['article', 'complementary', 'main', 'navigation', 'region']);
 
 /** Is a <header> or <footer> that of a part, and not of the page? */
 function isInSection(element) {
-  for (let at = flatParentOf(element); at && nodeTypeOf(at) === ELEMENT; at = flatParentOf(at)) {
+  return inherited(pass.sections, flatParentOf(element), (at) => {
     const given = attr(at, 'role');
-    if (given === null ? SECTIONS.has(tagOf(at)) : SECTION_ROLES.has(explicitRole(at))) return true;
-  }
-  return false;
+    return (given === null ? SECTIONS.has(tagOf(at)) : SECTION_ROLES.has(explicitRole(at))) || undefined;
+  });
 }
 
 /** Is an <aside> one of a part? Only an aside of the page or its main part is a landmark without a name. */
 function isInAside(element) {
-  for (let at = flatParentOf(element); at && nodeTypeOf(at) === ELEMENT; at = flatParentOf(at)) {
-    const tag = tagOf(at);
-    if (tag === 'article' || tag === 'aside' || tag === 'nav' || tag === 'section') return true;
-  }
-  return false;
+  return inherited(pass.asides, flatParentOf(element), (at) => ASIDE_PARTS.has(tagOf(at)) || undefined);
 }
 
 /** A list item loses its meaning with the list's. */

@@ -20,6 +20,8 @@ const LIMITS = Object.freeze({
   /** Nesting of the flattened tree that one walk follows. The parser stops at 512; scripts can nest deeper, and the
    *  walk is recursive: at this depth it uses less than half of the stack. */
   depth: 1_000,
+  /** Elements that are asked for their share of a name, in one call: a page can point many names at much content. */
+  shares: 1_000_000,
   /** Characters of a name. A longer one is no label: it is left out as a name and listed as text instead. Never cut,
    *  because a cut could leave half of a secret that the host would have taken out whole. */
   name: 500,
@@ -69,7 +71,11 @@ function freshPass() {
     pruned: new Map(), // element -> whether ARIA or inertness takes it out of the tree
     labels: new Map(), // tree scope -> control -> its labels
     modals: new Map(), // document -> its modal dialog
+    sections: new Map(), // element -> whether it is in a part of the page with headers of its own
+    asides: new Map(), // element -> whether it is in a part other than the main one
     elements: 0,
+    shares: 0,
+    shareDepth: 0,
   };
   return pass;
 }

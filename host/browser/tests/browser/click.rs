@@ -57,7 +57,7 @@ async fn links_that_lead_nowhere_do_not_hold_a_click() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tab_that_a_click_opens_is_told_and_loaded_but_not_active() {
     let t = browser(&[
-        ("a/", "<title>One</title><a target=_blank href=/two>two</a><button onclick=\"open('/three')\">three</button>"),
+        ("a/", "<title>One</title><a target=_blank href=/two>two</a><button onclick=\"window.open('/three')\">three</button>"),
         ("a/two", "<title>Two</title>second"),
         ("a/three", "<title>Three</title>third"),
     ])
@@ -119,7 +119,7 @@ async fn a_ref_is_stale_when_its_element_or_its_document_is_gone() {
 async fn a_click_that_closes_its_own_tab_succeeds() {
     let t = browser(&[
         ("a/", "<a target=_blank rel=opener href=/two>two</a>"),
-        ("a/two", "<button onclick='close()'>x</button>"),
+        ("a/two", "<button onclick='window.close()'>x</button>"),
     ])
     .await;
     t.go("a/").await;

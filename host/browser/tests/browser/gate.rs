@@ -36,7 +36,7 @@ async fn a_click_that_leads_to_a_refused_host_fails_and_the_page_stays() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_popups_first_request_is_judged_and_told_in_the_state() {
-    let t = browser(&[("a/", "<a target=_blank href=http://evil.localhost:{port}/x>x</a><button onclick=\"open('http://evil.localhost:{port}/y')\">y</button>")]).await;
+    let t = browser(&[("a/", "<a target=_blank href=http://evil.localhost:{port}/x>x</a><button onclick=\"window.open('http://evil.localhost:{port}/y')\">y</button>")]).await;
     t.go("a/").await;
     for selector in ["a", "button"] {
         let got = t.call("click", json!({"selector": selector})).await;
@@ -66,7 +66,7 @@ async fn what_a_page_begins_by_itself_is_refused_and_told_later() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_a_blob_counts_as_its_creators() {
-    let t = browser(&[("a/", "<button onclick=\"location.href = URL.createObjectURL(new Blob(['<title>B</title>'], {type: 'text/html'}))\">b</button>")]).await;
+    let t = browser(&[("a/", "<button onclick=\"location.href = window.URL.createObjectURL(new Blob(['<title>B</title>'], {type: 'text/html'}))\">b</button>")]).await;
     t.go("a/").await;
     t.call("click", json!({"selector": "button"})).await;
     assert_eq!(t.eval("document.title").await, "B");

@@ -44,7 +44,7 @@ async fn after_the_last_tab_closed_navigate_opens_another() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tabs_that_a_page_opens_and_closes_are_told_in_the_state() {
     let t = browser(&[
-        ("a/", "<button onclick=\"setTimeout(() => { w = open('/2') }, 150)\">x</button>"),
+        ("a/", "<button onclick=\"setTimeout(() => { w = window.open('/2') }, 150)\">x</button>"),
         ("a/2", "<title>Two</title>"),
     ])
     .await;
