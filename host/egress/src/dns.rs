@@ -1,8 +1,8 @@
 //! From a name that was let through to the addresses that may be dialled, each of them judged.
 //!
 //! *All* addresses are looked up and all are judged: one that is not public refuses the name, since a name that mixes
-//! them is an attempt at getting inside. What is dialled is what was judged: nothing resolves a [`Destination`] again
-//! (DNS rebinding).
+//! them is an attempt at getting inside. What is dialled is what was judged: nothing resolves a name again
+//! that was judged (DNS rebinding).
 //!
 //! | the host is | its addresses |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | `localhost` or below it | 127.0.0.1 and ::1 (RFC 6761), whatever a name server says |
 //! | any other name | what `/etc/hosts` or the system's name servers say; search domains are not tried |
 //!
-//! Not here: which addresses are public (`transom-policy`), connecting ([`crate::dial`]).
+//! Not here: which addresses are public (`transom-policy`), connecting (`dial`).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};

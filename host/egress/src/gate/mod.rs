@@ -6,7 +6,7 @@
 //! In this order, a request is judged by
 //!
 //! 1. the host lists: a document needs `hosts`, anything else `hosts` or `resources`;
-//! 2. if they deny it: is it Chromium talking for itself ([`chatter`])? Refused all the same, but not the page's doing;
+//! 2. if they deny it: is it Chromium talking for itself (`chatter`)? Refused all the same, but not the page's doing;
 //! 3. the addresses that the name has ([`crate::dns`]): all public, unless the entry is `private` or a `resolve` line
 //!    names the address.
 //!

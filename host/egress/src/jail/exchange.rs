@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use super::{JailError, UNPRIVILEGED};
 
 /// The host's side of the shared folders. They are created if they don't exist; their parents must exist.
+///
+/// Without a jail, and as root, the browser's user may be unable to reach them. Then others are used, which end with the
+/// browser: [`ExchangePaths`] always says which.
 #[derive(Debug, Clone)]
 pub struct Exchange {
     /// Chromium writes here.
@@ -42,20 +45,16 @@ pub struct ExchangePaths {
 }
 
 impl ExchangePaths {
-    /// The same folders for a Chromium that sees the host's files.
-    pub(super) fn seen_as_on_the_host(self) -> ExchangePaths {
-        let on_host = |folder: SharedFolder| SharedFolder { browser: folder.host.clone(), host: folder.host };
-        ExchangePaths { downloads: on_host(self.downloads), uploads: on_host(self.uploads), reader: self.reader }
-    }
-
-    /// Lets Chromium read `file`, which the host has put into the uploads folder, whatever the umask was.
+    /// Lets Chromium read a file, or pass a folder, that the host has made in the uploads folder, whatever the umask was.
+    /// Each folder on the way has to be handed over too.
     ///
     /// # Errors
-    /// If the file is not there or its owner can't be changed.
-    pub fn hand_over(&self, file: &Path) -> io::Result<()> {
+    /// If it is not there or its owner can't be changed.
+    pub fn hand_over(&self, path: &Path) -> io::Result<()> {
         if let Some(group) = self.reader {
-            std::os::unix::fs::chown(file, None, Some(group))?;
-            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o640))?;
+            let mode = if path.metadata()?.is_dir() { 0o750 } else { 0o640 };
+            std::os::unix::fs::chown(path, None, Some(group))?;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))?;
         }
         Ok(())
     }
@@ -75,6 +74,24 @@ pub(super) fn open(exchange: &Exchange, downloads: PathBuf, uploads: PathBuf) ->
         uploads: SharedFolder { host: uploads_host, browser: uploads },
         reader,
     })
+}
+
+/// The same for a Chromium that sees the host's files under their own paths. `spare` is a folder that the browser's user
+/// can pass: where it can't pass those above the exchange, as root's state folder, the exchange is made in there.
+pub(super) fn open_on_the_host(exchange: &Exchange, spare: &Path) -> Result<ExchangePaths, JailError> {
+    let above = exchange.downloads.parent().into_iter().chain(exchange.uploads.parent());
+    let exchange = match !rustix::process::geteuid().is_root() || above.flat_map(Path::ancestors).all(is_passable) {
+        true => exchange.clone(),
+        false => Exchange { downloads: spare.join("downloads"), uploads: spare.join("uploads") },
+    };
+    let paths = open(&exchange, PathBuf::new(), PathBuf::new())?;
+    let on_host = |folder: SharedFolder| SharedFolder { browser: folder.host.clone(), host: folder.host };
+    Ok(ExchangePaths { downloads: on_host(paths.downloads), uploads: on_host(paths.uploads), reader: paths.reader })
+}
+
+/// Whether everybody may pass this folder. A relative path ends in one that is empty: the working folder, not looked at.
+fn is_passable(folder: &Path) -> bool {
+    folder.as_os_str().is_empty() || folder.metadata().is_ok_and(|folder| folder.permissions().mode() & 0o001 != 0)
 }
 
 fn make(folder: &Path) -> Result<PathBuf, JailError> {

@@ -52,6 +52,11 @@ impl Scratch {
         Ok(scratch)
     }
 
+    /// The folder, which everybody may pass and only its maker may list or change.
+    pub(super) fn passable(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The part that belongs to Chromium.
     pub(super) fn browsers(&self) -> PathBuf {
         self.folder.path().join("browser")

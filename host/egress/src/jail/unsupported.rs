@@ -19,10 +19,10 @@ impl super::Platform for Platform {
         }
         let program = spec.program.canonicalize();
         let program = program.map_err(|_| JailError::ChromiumMissing { program: spec.program.clone() })?;
-        let paths = exchange::open(&spec.exchange, spec.exchange.downloads.clone(), spec.exchange.uploads.clone())?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|source| JailError::system("binding the proxy's listener", source))?;
         let scratch = Scratch::new().map_err(|source| JailError::system("making a profile folder", source))?;
+        let paths = exchange::open_on_the_host(&spec.exchange, scratch.passable())?;
         let mut command = Command::new(&spec.launcher);
         command.env_clear();
         Ok(Plan {
@@ -31,7 +31,7 @@ impl super::Platform for Platform {
             home: scratch.browsers().join("home"),
             profile: scratch.browsers().join("profile"),
             program,
-            paths: paths.seen_as_on_the_host(),
+            paths,
             scratch: Some(scratch),
         })
     }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Each connection is one task of [`serve`], which owns them all: they end when it ends, when the gate's rules change, or
-//! when nothing has moved for [`IDLE_MAX`]. Every request is judged anew, also the later ones of a connection; a redirect
+//! when nothing has moved for five minutes. Every request is judged anew, also the later ones of a connection; a redirect
 //! is followed by Chromium, so it comes through here like any other request.
 //!
 //! Parsing is hyper's, in and out: a request is read by one parser and written again from what that parser understood, with

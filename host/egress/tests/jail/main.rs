@@ -16,6 +16,7 @@ mod pages;
 mod support;
 mod tree;
 
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::json;
@@ -26,12 +27,13 @@ use transom_egress::jail::{DOWNLOADS_IN_JAIL, UPLOADS_IN_JAIL, launch};
 use crate::cdp::Cdp;
 
 /// Every check, by the name that a child process is told.
-const CHECKS: [&str; 6] = [
+const CHECKS: [&str; 7] = [
     "what_is_inside_sees_nothing_of_the_host",
     "chromium_answers_and_every_request_of_a_page_arrives_at_the_proxy",
     "chromium_runs_unprivileged_with_its_own_sandbox_on",
     "nothing_survives_a_dropped_launch",
     "nothing_survives_a_killed_host",
+    "files_are_shared_at_either_level",
     "pages::a_page_loads_what_the_gate_admits_and_touches_nothing_else",
 ];
 
@@ -221,6 +223,8 @@ async fn nothing_survives_a_killed_host() {
         let mut host = support::HostProcess::start(isolation).await;
         let family = tree::watch(host.chromium);
         assert!(family.len() >= 4, "{isolation}: Chromium has children, found {}", family.len());
+        // Frozen, it can't leave by its own good will when its pipe ends; a jail takes even frozen processes with it.
+        tree::freeze(host.chromium, isolation == Isolation::Jail);
         host.kill();
         tree::all_gone(family).await;
     }
@@ -265,6 +269,34 @@ async fn a_launch_that_can_not_succeed_is_one_clear_line_and_leaves_nothing() {
     assert!(not_a_launcher.contains("ended before Chromium was started"), "{not_a_launcher}");
     let late = failure(&|spec| spec.ready_within = Duration::ZERO).await;
     assert!(late.contains("not started within"), "{late}");
+}
+
+#[tokio::test]
+async fn files_are_shared_at_either_level() {
+    for isolation in [Isolation::Jail, Isolation::Proxy] {
+        let exchange = TestExchange::new();
+        let mut spec = spec(isolation, &exchange);
+        spec.program = "/usr/bin/bash".into();
+        let script = r#"echo kept > "$1/kept"; read -r go <&3; cat "$2/folder/given" >&4"#;
+        spec.args = ["-c", script, "browser", "{downloads}", "{uploads}"].map(Into::into).into();
+        let launched = launch(spec).await.unwrap();
+        let folder = launched.paths.uploads.host.join("folder");
+        std::fs::create_dir(&folder).unwrap();
+        let given = folder.join("given");
+        std::fs::write(&given, "for the browser").unwrap();
+        // As strict as a umask can be.
+        std::fs::set_permissions(&given, std::fs::Permissions::from_mode(0o600)).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        for path in [&folder, &given] {
+            launched.paths.hand_over(path).unwrap();
+        }
+        let mut commands = tokio::net::unix::pipe::Sender::from_owned_fd(launched.cdp_in).unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut commands, b"go\n").await.unwrap();
+        assert_eq!(within(cdp::read_to_end(launched.cdp_out)).await, "for the browser", "{isolation}");
+        let kept = launched.paths.downloads.host.join("kept");
+        assert_eq!(std::fs::read_to_string(kept).unwrap(), "kept\n", "{isolation}");
+        within(launched.process.wait()).await.unwrap();
+    }
 }
 
 #[tokio::test]

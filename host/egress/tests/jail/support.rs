@@ -42,10 +42,6 @@ impl TestExchange {
 }
 
 pub(crate) fn spec(isolation: Isolation, exchange: &TestExchange) -> LaunchSpec {
-    if isolation == Isolation::Proxy && rustix::process::geteuid().is_root() {
-        // Without a jail nothing carries the browser's user into a folder that only root may enter.
-        std::fs::set_permissions(exchange.0.path(), std::fs::Permissions::from_mode(0o711)).unwrap();
-    }
     LaunchSpec {
         program: "/usr/lib/chromium/chromium".into(),
         args: [

@@ -36,6 +36,14 @@ pub(crate) fn watch(root: u32) -> Vec<(String, OwnedFd)> {
     descendants(root).iter().filter_map(|pid| Some((format!("{pid} {}", command_line(*pid)), open(pid)?))).collect()
 }
 
+/// Stops `root`, or all of its tree.
+pub(crate) fn freeze(root: u32, whole: bool) {
+    for pid in descendants(root).into_iter().take(if whole { usize::MAX } else { 1 }) {
+        let pid = Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    }
+}
+
 /// Resolves when every one of them has ended; fails if one has not within 5 s.
 pub(crate) async fn all_gone(family: Vec<(String, OwnedFd)>) {
     let wait = move || {

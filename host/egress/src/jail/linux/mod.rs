@@ -65,11 +65,10 @@ fn plan_jail(spec: &LaunchSpec, program: PathBuf) -> Result<Plan, JailError> {
 }
 
 fn plan_proxy(spec: &LaunchSpec, program: PathBuf) -> Result<Plan, JailError> {
-    let paths = exchange::open(&spec.exchange, spec.exchange.downloads.clone(), spec.exchange.uploads.clone())?;
-    let paths = paths.seen_as_on_the_host();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .map_err(|source| JailError::system("binding the proxy's listener", source))?;
     let scratch = Scratch::new().map_err(|source| JailError::system("making a profile folder", source))?;
+    let paths = exchange::open_on_the_host(&spec.exchange, scratch.passable())?;
     let mut command = Command::new(LAUNCHER);
     command.env_clear();
     Ok(Plan {
