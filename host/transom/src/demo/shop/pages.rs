@@ -89,9 +89,7 @@ struct Credentials {
 
 async fn sign_in(State(accounts): State<Arc<Accounts>>, Form(given): Form<Credentials>) -> Response {
     match accounts.sign_in(&given.email, &given.password) {
-        Ok(Some(cookie)) => {
-            ([(header::SET_COOKIE, cookie.to_string())], Redirect::to("/orders")).into_response()
-        }
+        Ok(Some(cookie)) => ([(header::SET_COOKIE, cookie.to_string())], Redirect::to("/orders")).into_response(),
         Ok(None) => {
             let error = Some("Email or password is wrong.");
             show(StatusCode::UNAUTHORIZED, Login { email: &given.email, error })

@@ -2,11 +2,7 @@
 //!
 //! Nothing is kept: the file is hashed as it comes in and forgotten.
 
-use axum::{
-    extract::Multipart,
-    http::StatusCode,
-    response::Response,
-};
+use axum::{extract::Multipart, http::StatusCode, response::Response};
 use sha2::{Digest, Sha256};
 
 use super::pages::{self, Notice, Received};

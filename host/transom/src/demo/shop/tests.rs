@@ -49,7 +49,12 @@ impl Visitor {
 
     async fn sign_in(&self, email: &str, password: &str) -> Response {
         let body = format!("email={email}&password={password}");
-        self.post("/login").header(header::CONTENT_TYPE, "application/x-www-form-urlencoded").body(body).send().await.unwrap()
+        self.post("/login")
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(body)
+            .send()
+            .await
+            .unwrap()
     }
 
     async fn send_back(&self, name: &str, bytes: Vec<u8>) -> Response {
@@ -60,7 +65,12 @@ impl Visitor {
         .into_bytes();
         body.extend(bytes);
         body.extend(b"\r\n--x\r\nContent-Disposition: form-data; name=\"reason\"\r\n\r\ntoo <b>many</b>\r\n--x--\r\n");
-        self.post("/returns").header(header::CONTENT_TYPE, "multipart/form-data; boundary=x").body(body).send().await.unwrap()
+        self.post("/returns")
+            .header(header::CONTENT_TYPE, "multipart/form-data; boundary=x")
+            .body(body)
+            .send()
+            .await
+            .unwrap()
     }
 }
 
