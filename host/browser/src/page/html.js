@@ -25,7 +25,7 @@ function put(out, text) {
 }
 
 function writeHtml(element, out, depth) {
-  if (out.length > out.max || depth > LIMITS.depth || ++pass.elements > LIMITS.elements) return;
+  if (out.length > out.max || !mayEnter(depth)) return;
   const tag = tagOf(element);
   if (LEFT_OUT.has(tag)) return;
   put(out, `<${tag}${attributesOf(element, tag)}>`);

@@ -9,7 +9,6 @@ class MarkdownWriter {
     this.blocks = [];
     this.length = 0;
     this.line = '';
-    this.truncated = false;
   }
 
   get isFull() {
@@ -62,7 +61,7 @@ function markdownOf(element, max) {
 }
 
 function writeMarkdown(element, out, depth) {
-  if (out.isFull || depth > LIMITS.depth || ++pass.elements > LIMITS.elements) return;
+  if (out.isFull || !mayEnter(depth)) return;
   const seen = look(element);
   if (!seen.rendered) return;
   const tag = isHtml(element) ? tagOf(element) : '';
@@ -137,7 +136,7 @@ function writeMarkdownChildren(element, seen, out, depth) {
     if (out.isFull) return;
     if (nodeTypeOf(child) === TEXT) {
       if (!seen.visible) continue;
-      const data = dataOf(child);
+      const data = cut(dataOf(child), LIMITS.text);
       if (textToo === null && data.trim() !== '') textToo = !skipsContent(element);
       if (textToo !== false) out.inline(escapeMarkdown(data));
     } else {

@@ -176,7 +176,10 @@ const PLAIN_WALK = Object.freeze({ from: null, hidden: false, references: true, 
 
 /** What an element adds to the name of one around it, or of one that points at it (`named`). */
 function share(element, walk, named) {
-  if (++pass.shares > LIMITS.shares || pass.shareDepth > LIMITS.depth) return '';
+  if (++pass.shares > LIMITS.shares || pass.shareDepth > LIMITS.depth) {
+    pass.cut = true;
+    return '';
+  }
   pass.shareDepth++;
   const text = shareOf(element, walk, named);
   pass.shareDepth--;

@@ -26,7 +26,6 @@ class Outliner {
     this.interactive = interactive;
     this.used = 0;
     this.stopped = false;
-    this.cut = false;
   }
 
   /** The outline below a document's root, or of one element. */
@@ -47,10 +46,7 @@ class Outliner {
 
   visit(element, at) {
     if (this.stopped) return;
-    if (++pass.elements > LIMITS.elements || at.depth > LIMITS.depth) {
-      this.cut = true;
-      return;
-    }
+    if (!mayEnter(at.depth)) return;
     const seen = look(element);
     if (!seen.rendered || isPruned(element)) return;
     const tag = tagOf(element);
@@ -176,7 +172,6 @@ class Outliner {
     this.used += characters;
     if (this.used > this.budget) {
       this.stopped = true;
-      this.cut = true;
     }
   }
 }
@@ -196,7 +191,7 @@ class Items {
   }
 
   text(data) {
-    if (data !== '' && this.run.length < LIMITS.text) this.run += data;
+    if (this.run.length < LIMITS.text) this.run += cut(data, LIMITS.text);
   }
 
   endLine() {
@@ -215,7 +210,6 @@ class Items {
 
   done() {
     this.endLine();
-    if (pass.shares > LIMITS.shares) this.outliner.cut = true;
     return this.list;
   }
 }

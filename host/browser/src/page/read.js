@@ -6,13 +6,15 @@
 // Not here: how each format is written (rendered_text.js, markdown.js, html.js).
 
 const FORMATS = { text: renderedText, markdown: markdownOf, html: htmlOf };
+/** What draws nothing is no part of what a person reads; in markup it is. */
+const READ_BY_EYE = new Set(['text', 'markdown']);
 
 offer('read', ({ target, format = 'text', maxChars = SNAPSHOT_CHARS }) => {
   const element = target ? resolve(target) : readablePart();
   if (!Object.hasOwn(FORMATS, format)) refuse('invalid_input', `${quoted(oneLine(String(format)).slice(0, 40))} is no format to read in`);
   if (!element) return { text: '', truncated: false };
   const { text, truncated } = FORMATS[format](element, Math.min(maxChars, LIMITS.text));
-  return { text, truncated };
+  return { text: READ_BY_EYE.has(format) ? withoutInvisible(text) : text, truncated: truncated || pass.cut };
 });
 
 /** What a person came to read: the first article that is shown, else the main part, else the whole body. */

@@ -12,11 +12,8 @@ class TextWriter {
     this.breaks = 0; // line breaks that the next text has to be preceded by
     this.blank = false; // a blank is due before the next text of the same line
     this.started = false;
-    this.truncated = false;
-  }
-
-  get isFull() {
-    return this.truncated;
+    this.lineStart = false; // after a tab, where no blank is due
+    this.isFull = false;
   }
 
   /** `keep`: blanks and line breaks of the text stand as they are. */
@@ -51,7 +48,7 @@ class TextWriter {
   put(text) {
     const room = this.max - this.length;
     if (text.length > room) {
-      this.truncated = true;
+      this.isFull = true;
       text = cut(text, Math.max(0, room));
     }
     this.parts.push(text);
@@ -87,7 +84,7 @@ const PRE = /^(pre|pre-wrap|break-spaces)$/;
 
 /** Writes the text below an element. */
 function writeText(element, out, depth = 0) {
-  if (out.isFull || depth > LIMITS.depth || ++pass.elements > LIMITS.elements) return;
+  if (out.isFull || !mayEnter(depth)) return;
   const seen = look(element);
   if (!seen.rendered) return;
   const tag = tagOf(element);
@@ -120,7 +117,7 @@ function writeChildren(element, seen, out, depth) {
     if (out.isFull) return;
     if (nodeTypeOf(child) === TEXT) {
       if (!seen.visible) continue;
-      const data = dataOf(child);
+      const data = cut(dataOf(child), LIMITS.text);
       if (keep === null && data.trim() !== '') {
         if (skipsContent(element)) return;
         keep = PRE.test(getComputedStyle(element).whiteSpace);
@@ -142,5 +139,5 @@ function writeChosen(element, seen, out) {
 function renderedText(element, max) {
   const out = new TextWriter(max);
   writeText(element, out);
-  return { text: out.done(), truncated: out.truncated };
+  return { text: out.done(), truncated: out.isFull };
 }

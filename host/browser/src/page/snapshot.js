@@ -28,7 +28,7 @@ offer('snapshot', (args) => {
   const result = {
     segments: writer.segments(),
     next: refs.next,
-    truncated: writer.full || outliner.cut,
+    truncated: writer.full || outliner.stopped || pass.cut,
     title: oneLine(titleOf(document)),
     url: urlOf(document),
   };

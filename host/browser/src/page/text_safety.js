@@ -21,10 +21,12 @@ const BLANKS = /[\s\u0085\u2028\u2029\u115f\u1160\u2800\u3164\uffa0]+/g;
 const INVISIBLE =
   /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ue000-\uf8ff\ufe00-\ufe0e\ufeff\ufff0-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}\u{f0000}-\u{fffff}\u{100000}-\u{10ffff}]/gu;
 
+const withoutInvisible = (text) => text.replace(INVISIBLE, '');
+
 /** A page text on one line, without what draws nothing; not yet quoted. */
 function oneLine(text) {
   if (!NOT_PLAIN.test(text)) return text;
-  return text.toWellFormed().replace(INVISIBLE, '').replace(BLANKS, ' ').trim();
+  return withoutInvisible(text.toWellFormed()).replace(BLANKS, ' ').trim();
 }
 
 /** A page text, already on one line, as it stands in a line. */

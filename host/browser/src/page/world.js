@@ -74,10 +74,18 @@ function freshPass() {
     sections: new Map(), // element -> whether it is in a part of the page with headers of its own
     asides: new Map(), // element -> whether it is in a part other than the main one
     elements: 0,
+    cut: false, // whether a limit kept the work from seeing everything
     shares: 0,
     shareDepth: 0,
   };
   return pass;
+}
+
+/** May a walk enter one more element, at this depth? Where not, what it finds is incomplete, and its answer says so. */
+function mayEnter(depth) {
+  if (depth <= LIMITS.depth && ++pass.elements <= LIMITS.elements) return true;
+  pass.cut = true;
+  return false;
 }
 
 function answerFor(error) {
