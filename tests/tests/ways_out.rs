@@ -56,7 +56,6 @@ const WAYS: &[Way] = &[
     click("pop-up by way of about:blank", "go.onclick = () => { const w = window.open('about:blank'); w.location = to + '/blank-popup' }"),
     click("pop-up without an opener", "go.onclick = () => { window.open(to + '/noopener', '_blank', 'noopener') }"),
     click("link to a new tab", "const a = document.createElement('a'); a.href = to + '/target'; a.target = '_blank'; a.textContent = 'Go'; a.id = 'go'; go.replaceWith(a)"),
-    click("link with a ping", "const a = document.createElement('a'); a.href = '#'; a.ping = to + '/ping'; a.textContent = 'Go'; a.id = 'go'; go.replaceWith(a)"),
     click("download link", "const a = document.createElement('a'); a.href = to + '/file.bin'; a.download = 'file.bin'; a.textContent = 'Go'; a.id = 'go'; go.replaceWith(a)"),
 ];
 
@@ -179,7 +178,7 @@ async fn an_address_of_the_host_itself_is_refused_also_when_a_listed_name_leads_
     let (shop, secret) = (shop().await?, Site::start([]).await?);
     let port = secret.addr.port();
     // `inner.localhost` is listed and has no `resolve`: it is a loopback name, and its entry does not say `private`.
-    let world = Spec { ..Spec::shop(&shop) }.with("resource_hosts = [\"inner.localhost\"]").start().await?;
+    let world = Spec::shop(&shop).with("resource_hosts = [\"inner.localhost\"]").start().await?;
     world.call("shop.navigate", json!({"url": "http://shop.localhost/"})).await?;
     for address in [format!("http://127.0.0.1:{port}/"), format!("http://[::1]:{port}/"), "http://169.254.169.254/latest/".into(), "http://inner.localhost/".into()] {
         let script = format!("return await fetch({address:?}, {{mode: 'no-cors'}}).then(r => r.type + r.status, () => 'refused')");

@@ -19,6 +19,12 @@ use wasip2::{
 #[derive(Deserialize, JsonSchema)]
 struct NoArgs {}
 
+#[derive(Deserialize, JsonSchema)]
+struct LookArgs {
+    /// A port on loopback where something listens
+    port: u16,
+}
+
 /// What was found. Everything should be empty or refused.
 #[derive(Serialize, JsonSchema)]
 struct Found {
@@ -32,7 +38,7 @@ struct Found {
     udp: bool,
 }
 
-fn look(_: Call, _: NoArgs) -> Result<Answer> {
+fn look(_: Call, args: LookArgs) -> Result<Answer> {
     let found = Found {
         environment: environment::get_environment().len(),
         arguments: environment::get_arguments().len(),
@@ -40,7 +46,7 @@ fn look(_: Call, _: NoArgs) -> Result<Answer> {
         working_folder: environment::initial_cwd().is_some(),
         input_bytes: stdin::get_stdin().blocking_read(64).map_or(0, |bytes| bytes.len()),
         names: resolves("localhost"),
-        tcp: connects([127, 0, 0, 1], 22),
+        tcp: connects([127, 0, 0, 1], args.port),
         udp: sends([127, 0, 0, 1], 53),
     };
     Answer::text("looked").structured(&found)
@@ -76,9 +82,13 @@ fn sends(octets: [u8; 4], port: u16) -> bool {
 
 /// What WASI does give: output into the log, clocks, randomness.
 fn print(_: Call, _: NoArgs) -> Result<Answer> {
-    let print = |stream: wasip2::io::streams::OutputStream, text: &str| stream.blocking_write_and_flush(text.as_bytes());
-    print(stdout::get_stdout(), "one\ntwo, not ").and_then(|()| print(stdout::get_stdout(), "ended"))?;
-    print(stderr::get_stderr(), "a warning\n")?;
+    for (stream, text) in [
+        (stdout::get_stdout(), "one\ntwo, not "),
+        (stdout::get_stdout(), "ended"),
+        (stderr::get_stderr(), "a warning\n"),
+    ] {
+        stream.blocking_write_and_flush(text.as_bytes()).map_err(|error| Error::new(format!("{error:?}")))?;
+    }
     let bytes = random::get_random_bytes(16);
     let has_time = wall_clock::now().seconds > 1_500_000_000 && monotonic_clock::now() > 0;
     let is_random = bytes.len() == 16 && bytes.iter().any(|byte| *byte != 0);
