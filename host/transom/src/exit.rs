@@ -52,7 +52,7 @@ impl Failure {
     /// The call, the script or a check failed.
     #[must_use]
     pub fn failed(message: impl fmt::Display) -> Failure {
-        Failure { exit: Exit::Failed, message: message.to_string(), hint: None }
+        Failure { exit: Exit::Failed, message: one_line(&message.to_string()), hint: None }
     }
 
     /// Wrong usage or configuration.
@@ -82,6 +82,11 @@ impl Failure {
     }
 }
 
+/// A library's account of several lines (a parser's, a compiler's) as the one line that was promised.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -106,5 +111,24 @@ impl From<std::io::Error> for Failure {
         // Whoever read us has enough (`transom verbs | head`): no failure, and nothing more to say.
         let exit = if error.kind() == std::io::ErrorKind::BrokenPipe { Exit::Ok } else { Exit::Failed };
         Failure { exit, ..Failure::failed(error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use transom_verbs::Reason;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_is_one_line_whoever_wrote_it() {
+        assert_eq!(Failure::failed("bad number - expected=[\n    0x0,\n]\n").message, "bad number - expected=[ 0x0, ]");
+    }
+
+    #[test]
+    fn a_tools_error_keeps_its_code_and_reason() {
+        let failure = Failure::from(ToolError::failed(Reason::StaleRef, "e1 is gone").with_hint("take a new snapshot"));
+        assert_eq!(failure.message, "computer_use_failed (stale_ref): e1 is gone");
+        assert_eq!((failure.exit, failure.hint.as_deref()), (Exit::Failed, Some("take a new snapshot")));
     }
 }

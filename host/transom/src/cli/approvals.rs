@@ -132,11 +132,8 @@ async fn list(args: &Args, environment: &Environment) -> Result<Exit, Failure> {
     } else if waiting.is_empty() {
         output::note("nothing waits for a person");
     } else {
-        let rows = waiting
-            .iter()
-            .map(|each| vec![each.id.clone(), each.tool.clone(), each.what.clone(), left(each.deadline)])
-            .collect();
-        output::table(&["id", "tool", "what", "time left"], rows)?;
+        let rows = waiting.iter().map(|each| vec![each.id.clone(), each.what.clone(), left(each.deadline)]).collect();
+        output::table(&["id", "what", "time left"], rows)?;
     }
     Ok(Exit::Ok)
 }
@@ -214,9 +211,8 @@ fn tell(waiting: &Waiting, as_json: bool) -> Result<(), Failure> {
     if as_json {
         output::json_line(waiting)?;
     } else {
-        let text = |text: &str| output::printable(text);
-        let (tool, what) = (text(&waiting.tool), text(&waiting.what));
-        output::line(&format!("{}  {tool}: {what}  ({} left)", text(&waiting.id), left(waiting.deadline)))?;
+        let (id, what) = (output::printable(&waiting.id), output::printable(&waiting.what));
+        output::line(&format!("{id}  {what}  ({} left)", left(waiting.deadline)))?;
     }
     Ok(())
 }

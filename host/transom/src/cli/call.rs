@@ -39,13 +39,13 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(mut args: Args, environment: &Environment) -> Result<Exit, Failure> {
-    let stop_signal = signals::stop_signal()?;
     let tool = full_name(&args.tool, args.which.new.binding.as_deref())?;
     if args.which.url.is_none() && args.which.new.binding.is_none() && args.which.new.tools.is_empty() {
         // The full name says which binding it is.
         args.which.new.binding = Some(super::args::prefix_of(&tool).to_owned());
     }
     let caller = Caller::open(&args.which, environment).await?;
+    let stop_signal = signals::stop_signal()?;
     let done = tokio::select! {
         done = call_and_print(&caller, &tool, &args) => done,
         _ = stop_signal => Ok(Exit::Interrupted),

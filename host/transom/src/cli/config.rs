@@ -51,6 +51,7 @@ pub(super) fn run(args: &Args, environment: &Environment) -> Result<Exit, Failur
         }
         Command::Check { config } => {
             let config = config.load(environment)?;
+            super::serve::check_listen(config.settings.host.listen)?;
             let secrets = config.secrets(environment).map_err(Failure::usage)?;
             for binding in &config.settings.binding {
                 Binding::check(binding, &secrets).map_err(|error| Failure::usage(config.place_of(&error)))?;

@@ -26,7 +26,8 @@ pub(super) enum Form {
 pub(super) fn start(level: Level, form: Form) {
     let default = match level {
         Level::Quiet => "warn",
-        Level::Talkative => "info",
+        // rmcp tells of every session and of all that a client says about itself.
+        Level::Talkative => "info,rmcp=warn",
     };
     let filter = EnvFilter::try_from_env(VARIABLE).unwrap_or_else(|_| EnvFilter::new(default));
     let logs = tracing_subscriber::fmt()

@@ -34,7 +34,6 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, Failure> {
-    let stop_signal = signals::stop_signal()?;
     let (prefixes, tools) = args.new.grants()?;
     let files = args.new.given_files()?;
     let config = args.config.load(environment)?.only(prefixes.iter().map(String::as_str)).map_err(Failure::usage)?;
@@ -47,6 +46,7 @@ pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, F
             return Err(Failure { exit: Exit::Usage, ..Failure::from(error) });
         }
     };
+    let stop_signal = signals::stop_signal()?;
     let options = crate::mcp::Options { separator: args.separator };
     let done = tokio::select! {
         done = crate::mcp::stdio::run(run.clone(), &options) => done.map(|()| Exit::Ok).map_err(Failure::failed),

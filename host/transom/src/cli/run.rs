@@ -1,6 +1,6 @@
 //! `transom run`: a script of calls in one run.
 
-use std::path::Path;
+use std::{io::Cursor, path::Path};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,30 +47,17 @@ struct Step {
 }
 
 pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, Failure> {
-    let stop_signal = signals::stop_signal()?;
     let binding = args.which.new.binding.as_deref();
-    let caller;
-    let done = if args.script == "-" {
-        caller = Caller::open(&args.which, environment).await?;
-        let script = BufReader::new(tokio::io::stdin());
-        tokio::select! {
-            done = play(&caller, script, binding, args.keep_going) => done,
-            _ = stop_signal => Ok(Exit::Interrupted),
-        }
+    let script: Box<dyn AsyncBufRead + Unpin> = if args.script == "-" {
+        Box::new(BufReader::new(tokio::io::stdin()))
     } else {
-        let path = Path::new(&args.script);
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
-        // All of it, before anything is done.
-        for (index, line) in text.lines().enumerate() {
-            parse_step(line, binding)
-                .map_err(|problem| Failure::usage(format!("{}:{}: {problem}", path.display(), index + 1)))?;
-        }
-        caller = Caller::open(&args.which, environment).await?;
-        tokio::select! {
-            done = play(&caller, text.as_bytes(), binding, args.keep_going) => done,
-            _ = stop_signal => Ok(Exit::Interrupted),
-        }
+        Box::new(Cursor::new(read_script(Path::new(&args.script), binding)?))
+    };
+    let caller = Caller::open(&args.which, environment).await?;
+    let stop_signal = signals::stop_signal()?;
+    let done = tokio::select! {
+        done = play(&caller, script, binding, args.keep_going) => done,
+        _ = stop_signal => Ok(Exit::Interrupted),
     };
     let saved = match &args.which.save {
         Some(folder) => caller.save_files(folder).await,
@@ -80,6 +67,16 @@ pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, F
     let exit = done?;
     saved?;
     Ok(exit)
+}
+
+/// A script's text, every line of which is in order: a mistake at its end is told before anything is done.
+fn read_script(path: &Path, binding: Option<&str>) -> Result<String, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    for (index, line) in text.lines().enumerate() {
+        parse_step(line, binding)
+            .map_err(|problem| Failure::usage(format!("{}:{}: {problem}", path.display(), index + 1)))?;
+    }
+    Ok(text)
 }
 
 async fn play(

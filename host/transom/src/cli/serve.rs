@@ -36,15 +36,9 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, Failure> {
-    let stop_signal = signals::stop_signal()?;
     let config = args.config.load(environment)?;
     let listen = args.listen.unwrap_or(config.settings.host.listen);
-    if !listen.ip().is_loopback() {
-        return Err(Failure::usage(format!(
-            "{listen} is not a loopback address, and this host has no TLS yet to be safe anywhere else"
-        ))
-        .with_hint("listen on 127.0.0.1 or [::1]; for other machines put a tunnel or a proxy with TLS in front"));
-    }
+    check_listen(listen)?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let failure = Failure::usage(format!("can't listen on {listen}: {error}"));
         if error.kind() == std::io::ErrorKind::AddrInUse {
@@ -69,6 +63,8 @@ pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, F
     let router = router(Api::new(process.host.clone(), Door::Tcp { operator, port: address.port() }));
     let stop = CancellationToken::new();
     let serving = tokio::spawn(server::serve(listener, router, stop.clone()));
+    // From here on: while it starts there is nothing to end well, and a signal ends the process at once.
+    let stop_signal = signals::stop_signal()?;
     let url = format!("http://{address}");
     if args.json {
         output::json_line(&json!({"event": "ready", "url": url, "pid": std::process::id()}))?;
@@ -84,4 +80,15 @@ pub(super) async fn run(args: Args, environment: &Environment) -> Result<Exit, F
         tracing::warn!(%error, "the server did not end well");
     }
     Ok(Exit::Ok)
+}
+
+/// Refuses to listen where others could read along.
+pub(super) fn check_listen(listen: SocketAddr) -> Result<(), Failure> {
+    if listen.ip().is_loopback() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{listen} is not a loopback address, and this host has no TLS yet to be safe anywhere else"
+    ))
+    .with_hint("listen on 127.0.0.1 or [::1]; for other machines put a tunnel or a proxy with TLS in front"))
 }

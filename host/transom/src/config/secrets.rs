@@ -2,10 +2,13 @@
 //!
 //! Read once, when a host starts. A message names the variable or the file, never a value.
 //!
-//! Not here: whether a value is long enough to be redacted, and on which hosts it may be typed (`transom-runs`).
+//! A value that can't be taken out of texts again is refused here, where the message can say whose it is.
+//!
+//! Not here: what can be taken out of texts (`transom-policy`), on which hosts a secret may be typed (`transom-runs`).
 
 use std::{fs::File, io::Read as _, path::Path};
 
+use transom_policy::redact::{Redactor, RedactorError, SECRET_CHARS, Secret};
 use transom_runs::{
     binding::SecretValues,
     settings::{SecretSetting, Settings},
@@ -36,20 +39,32 @@ pub(super) fn value(
 ) -> Result<String, ConfigError> {
     let wrong =
         |problem: String| ConfigError::Secret { binding: binding.to_owned(), secret: secret.to_owned(), problem };
+    let value = read_value(setting, base, environment).map_err(wrong)?;
+    let as_secret = Secret::new(secret, value.as_str()).map_err(|error| wrong(error.to_string()))?;
+    Redactor::new([as_secret]).map_err(|error| {
+        wrong(match error {
+            RedactorError::TooShort { n_chars, .. } => {
+                format!("its value has {n_chars} characters, which would be found in ordinary text: choose one of at least {SECRET_CHARS}")
+            }
+            other @ RedactorError::TooLarge => other.to_string(),
+        })
+    })?;
+    Ok(value)
+}
+
+fn read_value(setting: &SecretSetting, base: &Path, environment: &Environment) -> Result<String, String> {
     match (&setting.env, &setting.file) {
         (Some(variable), None) => match environment.get(variable) {
-            None => Err(wrong(format!("the environment variable {variable} is not set"))),
-            Some(value) if value.is_empty() => Err(wrong(format!("the environment variable {variable} is empty"))),
+            None => Err(format!("the environment variable {variable} is not set")),
+            Some(value) if value.is_empty() => Err(format!("the environment variable {variable} is empty")),
             Some(value) => value
                 .to_str()
                 .map(str::to_owned)
-                .ok_or_else(|| wrong(format!("the environment variable {variable} is not UTF-8 text"))),
+                .ok_or_else(|| format!("the environment variable {variable} is not UTF-8 text")),
         },
-        (None, Some(file)) => {
-            from_file(&base.join(file)).map_err(|problem| wrong(format!("{}: {problem}", file.display())))
-        }
-        (None, None) => Err(wrong("it has no source: write env = \"VARIABLE\" or file = \"PATH\"".to_owned())),
-        (Some(_), Some(_)) => Err(wrong("it has two sources: keep one of `env` and `file`".to_owned())),
+        (None, Some(file)) => from_file(&base.join(file)).map_err(|problem| format!("{}: {problem}", file.display())),
+        (None, None) => Err("it has no source: write env = \"VARIABLE\" or file = \"PATH\"".to_owned()),
+        (Some(_), Some(_)) => Err("it has two sources: keep one of `env` and `file`".to_owned()),
     }
 }
 

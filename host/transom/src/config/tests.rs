@@ -159,6 +159,10 @@ fn a_secret_without_a_value_is_one_line_with_binding_secret_and_source() {
     let start = "binding \"shop\", secret \"password\":";
     assert_eq!(read(env, &[]), format!("{start} the environment variable SHOP_PASSWORD is not set"));
     assert_eq!(read(env, &[("SHOP_PASSWORD", "")]), format!("{start} the environment variable SHOP_PASSWORD is empty"));
+    assert_eq!(
+        read(env, &[("SHOP_PASSWORD", "tiny7")]),
+        format!("{start} its value has 5 characters, which would be found in ordinary text: choose one of at least 8")
+    );
     assert_eq!(read("{ file = \"nope\" }", &[]), format!("{start} nope: no such file"));
     assert_eq!(read("{ file = \"empty\" }", &[]), format!("{start} empty: the file is empty"));
     assert_eq!(read("{}", &[]), format!("{start} it has no source: write env = \"VARIABLE\" or file = \"PATH\""));
