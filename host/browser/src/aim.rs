@@ -81,11 +81,16 @@ pub(crate) struct Found {
     frame: Option<String>,
 }
 
-/// A box, in CSS pixels.
+impl Found {
+    /// Whether it is a point inside a foreign frame, which only that frame's script could tell more of.
+    pub(crate) fn is_foreign_point(&self) -> bool {
+        self.frame.is_some()
+    }
+}
+
+/// A box's size, in CSS pixels.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Rect {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
 }
@@ -350,9 +355,11 @@ impl Inner {
         let session = Session::target(self.connection.clone(), context.session.clone());
         let owner = session.send(&GetFrameOwnerParams::new(CdpFrameId::new(frame.as_str())));
         let owner: Owner = self.unless_dialog(tab, owner).await?;
-        let mut resolve = ResolveNodeParams::default();
-        resolve.backend_node_id = Some(BackendNodeId::new(owner.backend_node_id));
-        resolve.execution_context_id = Some(ExecutionContextId::new(context.number));
+        let resolve = ResolveNodeParams {
+            backend_node_id: Some(BackendNodeId::new(owner.backend_node_id)),
+            execution_context_id: Some(ExecutionContextId::new(context.number)),
+            ..ResolveNodeParams::default()
+        };
         let resolved: Resolved = self.unless_dialog(tab, session.send(&resolve)).await?;
         let Some(object) = resolved.object.object_id else { return Ok(()) };
         let mut mark = CallFunctionOnParams::new("function(id) { return __transom.markFrame(this, id) }");

@@ -38,8 +38,9 @@ use crate::{
 /// How long Chromium may take until it has its first tab. It takes some 100 ms; half a minute is for a machine under load.
 const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 
-/// Time that is kept from a call's deadline for saying why it passed.
-const LAST_WORDS: Duration = Duration::from_millis(50);
+/// Time that is kept from a call's deadline for saying why it passed: a few frames of a busy page, but never more than a quarter of
+/// what is left.
+const LAST_WORDS: Duration = Duration::from_millis(150);
 
 /// Why a browser could not be connected.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +63,17 @@ pub struct Performed {
     pub outcome: Outcome,
     /// What else changed since the last result.
     pub state: State,
+}
+
+/// Messages of Chromium's that were of no use, since the browser was connected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// Events that nobody listens to.
+    pub unheard: u64,
+    /// Messages longer than [`BrowserOptions::message_cap`].
+    pub oversized: u64,
+    /// Messages that are no CDP.
+    pub malformed: u64,
 }
 
 /// What a tab shows, as far as its events tell: no round trip.
@@ -188,6 +200,17 @@ impl Browser {
         })
     }
 
+    /// What came in and was of no use, for diagnosis.
+    #[must_use]
+    pub fn skipped(&self) -> Skipped {
+        let skipped = self.inner.connection.skipped();
+        Skipped {
+            unheard: skipped.unheard.load(Ordering::Relaxed),
+            oversized: skipped.oversized.load(Ordering::Relaxed),
+            malformed: skipped.malformed.load(Ordering::Relaxed),
+        }
+    }
+
     /// Resolves when the browser is gone.
     pub async fn closed(&self) {
         self.inner.connection.lost().await;
@@ -262,7 +285,8 @@ impl Inner {
 
     /// The time by which a call has to know its answer.
     pub(crate) fn last_words(deadline: Instant) -> Instant {
-        deadline.checked_sub(LAST_WORDS).unwrap_or(deadline)
+        let left = deadline.saturating_duration_since(Instant::now());
+        deadline.checked_sub(LAST_WORDS.min(left / 4)).unwrap_or(deadline)
     }
 
     async fn run(&self, call: &Call, deadline: Instant) -> Result<Outcome, ToolError> {

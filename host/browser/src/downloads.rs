@@ -30,8 +30,6 @@ pub(crate) struct Download {
     pub(crate) guid: String,
     pub(crate) url: String,
     pub(crate) name: String,
-    /// The frame that it began in.
-    pub(crate) frame: FrameId,
     /// The main frame of the tab that it began in, where that was known.
     pub(crate) tab_frame: Option<FrameId>,
     pub(crate) mime: Option<String>,
@@ -152,7 +150,6 @@ impl World {
             guid: event.guid.clone().into_owned(),
             url: event.url.clone().into_owned(),
             name: event.suggested_filename.clone().into_owned(),
-            frame,
             tab_frame,
             mime,
             began_at: self.clock,

@@ -70,12 +70,13 @@ impl Inner {
         let script = input.script.trim().trim_end_matches(';');
         let mark = self.mark();
         let mut form = Form::of(script);
+        let by = Self::last_words(deadline);
         let answer = loop {
             let reply = match &object {
-                None => self.send_script(&tab, form, script, deadline),
+                None => self.send_script(&tab, form, script, by),
                 Some((aim, element)) => self.send_script_on(aim, element, form, script),
             };
-            let answer = match self.script_answer(&tab, reply).await? {
+            let answer = match self.script_answer(&tab, reply, by).await? {
                 Some(answer) => answer,
                 None => break None,
             };
@@ -103,12 +104,12 @@ impl Inner {
     }
 
     /// Sends a script for the page's own world.
-    fn send_script(&self, tab: &TabView, form: Form, script: &str, deadline: Instant) -> Reply {
+    fn send_script(&self, tab: &TabView, form: Form, script: &str, by: Instant) -> Reply {
         let mut command = EvaluateParams::new(format!("({})()", form.function(script, false)));
         command.return_by_value = Some(true);
         command.await_promise = Some(true);
         // A loop without an end is stopped, so that the page can be used again.
-        let left = Self::last_words(deadline).saturating_duration_since(Instant::now()).as_secs_f64() * 1000.0;
+        let left = by.saturating_duration_since(Instant::now()).as_secs_f64() * 1000.0;
         command.timeout = Some(TimeDelta::new(left.max(1.0)));
         tab.session.send(&command)
     }
@@ -124,7 +125,12 @@ impl Inner {
     }
 
     /// The script's end; `None` when a dialog that it opened keeps it from ending.
-    async fn script_answer(&self, tab: &TabView, reply: Reply) -> Result<Option<Evaluated<Box<RawValue>>>, ToolError> {
+    async fn script_answer(
+        &self,
+        tab: &TabView,
+        reply: Reply,
+        by: Instant,
+    ) -> Result<Option<Evaluated<Box<RawValue>>>, ToolError> {
         let gone = self.shared.until(|world| match world.tabs.with_frame(&tab.frame) {
             Some(tab) if tab.dialog.is_some() => Look::Ready(()),
             _ => Look::Later,
@@ -141,6 +147,10 @@ impl Inner {
                 }
                 Err(CallError::Refused { message, .. }) if message.contains("couldn't be returned by value") => {
                     Err(no_json("it holds something that JSON can't"))
+                }
+                // Stopped inside of a promise, Chromium says no more than "Internal error".
+                Err(CallError::Refused { .. }) if Instant::now() >= by => {
+                    Err(ToolError::failed(Reason::Timeout, "the script did not end in time and was stopped"))
                 }
                 Err(error) => Err(error.into()),
             },
@@ -171,14 +181,18 @@ impl Inner {
             object_id: Option<String>,
         }
         let session = Session::target(self.connection.clone(), aim.context.session.clone());
-        let mut describe = DescribeNodeParams::default();
-        describe.object_id = Some(self.object_of(tab, aim).await?.into());
+        let describe = DescribeNodeParams {
+            object_id: Some(self.object_of(tab, aim).await?.into()),
+            ..DescribeNodeParams::default()
+        };
         let described: Described = session.send(&describe).parsed().await?;
         let world = self.shared.look(|world| world.frames.get(&aim.frame).and_then(|frame| frame.main_world.clone()));
         let Some(world) = world else { return Err(failure::moved_on()) };
-        let mut resolve = ResolveNodeParams::default();
-        resolve.backend_node_id = Some(BackendNodeId::new(described.node.backend_node_id));
-        resolve.execution_context_id = Some(ExecutionContextId::new(world.number));
+        let mut resolve = ResolveNodeParams {
+            backend_node_id: Some(BackendNodeId::new(described.node.backend_node_id)),
+            execution_context_id: Some(ExecutionContextId::new(world.number)),
+            ..ResolveNodeParams::default()
+        };
         let resolved: Resolved = match session.send(&resolve).parsed().await {
             Ok(resolved) => resolved,
             // An element of a frame inside: its own document's world is the right one, and Chromium picks that by itself.

@@ -249,12 +249,6 @@ impl World {
         }
     }
 
-    /// The frame whose page script has this context.
-    pub(crate) fn frame_of_script(&self, unique: &str) -> Option<&FrameId> {
-        let is_it = |frame: &Frame| frame.page_script.as_ref().is_some_and(|context| *context.unique == *unique);
-        self.frames.iter().find(|(_, frame)| is_it(frame)).map(|(id, _)| id)
-    }
-
     /// Whether the parent's script can't enter this frame. A main frame is foreign to nobody.
     pub(crate) fn is_foreign(&self, id: &FrameId) -> bool {
         let Some(frame) = self.frames.get(id) else { return false };

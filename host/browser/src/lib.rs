@@ -42,7 +42,7 @@ mod targets;
 mod wait;
 mod world;
 
-pub use browser::{Browser, BrowserError, LivePage, Performed};
+pub use browser::{Browser, BrowserError, LivePage, Performed, Skipped};
 pub use extract::REDACTION_OVERLAP;
 pub use hooks::{DocumentVerdict, ExposedFile, Filled, FinishedDownload, Hooks, Picture};
 pub use options::{BrowserOptions, DIALOG_ANSWER_WITHIN, DialogPolicy, MESSAGE_CAP, Viewport};

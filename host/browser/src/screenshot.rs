@@ -59,13 +59,16 @@ impl Inner {
         let _turn = tab.turn.lock().await;
         self.readable(&tab, deadline).await?;
         self.bring_to_front(&tab).await?;
-        let mut command = CaptureScreenshotParams::default();
-        command.format = Some(match input.format {
+        let format = match input.format {
             Format::Png => CaptureScreenshotFormat::Png,
             Format::Jpeg => CaptureScreenshotFormat::Jpeg,
-        });
-        command.quality = (input.format == Format::Jpeg).then_some(JPEG_QUALITY);
-        command.optimize_for_speed = Some(true);
+        };
+        let mut command = CaptureScreenshotParams {
+            format: Some(format),
+            quality: (input.format == Format::Jpeg).then_some(JPEG_QUALITY),
+            optimize_for_speed: Some(true),
+            ..CaptureScreenshotParams::default()
+        };
         if let Some(target) = &input.target.0 {
             let aim = self.aim(&tab, target, Purpose::Scroll, actionable_until(call, deadline)).await?;
             let rect = aim.found.rect.ok_or_else(crate::failure::moved_on)?;

@@ -18,7 +18,7 @@ use crate::{
     browser::{Inner, TabView},
     cdp::{CallError, Session},
     failure,
-    frames::{Frame, FrameId, ScriptContext},
+    frames::{Frame, FrameId, NavigationResponse, ScriptContext},
     motion::{Moving, REQUEST_GRACE},
     page::{self, Evaluated},
     world::{Look, World},
@@ -207,16 +207,11 @@ fn stage(
         return Err(refusal.into_error());
     }
     let now = Instant::now();
+    let has_download = world.downloads.began_since(since);
     let mut waits = Waits::default();
     if let Some(frame) = world.frames.get(main) {
         waits.for_page(frame, since, began, now);
-        let motion = &frame.motion;
-        let ended_with_a_file = motion.last_end > since
-            && frame
-                .response
-                .as_ref()
-                .is_some_and(|r| r.loader == motion.last_end_loader && !matches!(r.status, 204 | 205));
-        if (ended_with_a_file || expects_file) && !world.downloads.began_since(since) {
+        if (expects_file || leads_to_a_file(frame, since)) && !has_download {
             waits.until(began + DOWNLOAD_GRACE);
         }
     }
@@ -229,9 +224,19 @@ fn stage(
         if !frame.motion.has_moved_since(0) {
             waits.until(began + REQUEST_GRACE);
         }
+        if leads_to_a_file(frame, 0) && !has_download {
+            waits.until(began + DOWNLOAD_GRACE);
+        }
         waits.for_page(frame, 0, began, now);
     }
     Ok(waits.stage(now))
+}
+
+/// Whether a navigation got an answer and ended without a document: then a download begins in the next instant.
+fn leads_to_a_file(frame: &Frame, since: u64) -> bool {
+    let motion = &frame.motion;
+    let is_file = |r: &NavigationResponse| r.loader == motion.last_end_loader && !matches!(r.status, 204 | 205);
+    motion.last_end > since && frame.response.as_ref().is_some_and(is_file)
 }
 
 /// What there is to wait for, taken together.

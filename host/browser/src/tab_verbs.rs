@@ -95,7 +95,10 @@ impl Inner {
         self.shared
             .until(|world| match world.tabs.get(&tab.id) {
                 Some(_) => Look::Later,
-                None => Look::Ready(world.changes.told_closed(&tab.id)),
+                None => {
+                    world.changes.told_closed(&tab.id);
+                    Look::Ready(())
+                }
             })
             .await?;
         self.list_tabs().await

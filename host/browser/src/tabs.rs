@@ -126,10 +126,6 @@ impl Tabs {
         self.active = Some(id.clone());
     }
 
-    pub(crate) fn with_session(&self, session: &SessionId) -> Option<&Tab> {
-        self.list.iter().find(|tab| tab.session == *session)
-    }
-
     pub(crate) fn with_session_mut(&mut self, session: &SessionId) -> Option<&mut Tab> {
         self.list.iter_mut().find(|tab| tab.session == *session)
     }

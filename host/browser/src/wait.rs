@@ -4,7 +4,7 @@
 //! watched by the page script, in the page. A script of the caller's has no event, so it is asked again in the page, a few times a
 //! second. A page that moves on meanwhile is waited in anew.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 use transom_verbs::{
     Call, ToolError,
@@ -131,7 +131,7 @@ impl Inner {
                 Err(_) => return Err(not_in_time()),
                 Ok(answer) => answer?,
             };
-            let answer: Evaluated<bool> = match answer {
+            let answer: Evaluated<Value> = match answer {
                 Ok(answer) => serde_json::from_slice(&answer).map_err(|_| failure::moved_on())?,
                 Err(error) if error.is_context_gone() && Instant::now() < by => {
                     self.script_change(tab, &context).await?;
@@ -143,7 +143,7 @@ impl Inner {
                 let message = format!("the script threw: {}", crate::evaluate::message_of(&exception));
                 return Err(ToolError::failed(Reason::Script, message));
             }
-            return if answer.result.value == Some(true) { Ok(()) } else { Err(not_in_time()) };
+            return if answer.result.value == Some(Value::Bool(true)) { Ok(()) } else { Err(not_in_time()) };
         }
     }
 }

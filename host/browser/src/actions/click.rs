@@ -3,8 +3,13 @@
 //! The pointer's events are sent one behind the other without waiting in between: Chromium keeps their order, and the move is
 //! handled together with the press instead of with the next frame. They go to the tab's own session also for a point in a frame of
 //! another process: Chromium finds the frame that is under the point, as it does for a person's mouse.
+//!
+//! Which process is under a point Chromium knows from the last picture that it drew. Where a tab has frames of other processes and
+//! was just scrolled, that is the picture before: the pointer is moved there first, until the document that was aimed at sees it.
 
 use chromiumoxide_cdp::cdp::browser_protocol::input::{DispatchMouseEventParams, DispatchMouseEventType, MouseButton};
+use std::time::Duration;
+
 use futures::future::join_all;
 use tokio::time::Instant;
 use transom_verbs::{
@@ -15,10 +20,25 @@ use transom_verbs::{
 use crate::{
     aim::{Aim, Purpose, actionable_until},
     browser::{Inner, TabView},
-    cdp::{CallError, Reply},
-    settle::{Mark, Started},
+    cdp::{CallError, Reply, Session},
+    page::{self, Evaluated},
+    settle::Started,
     world::Look,
 };
+
+/// How long the pointer is moved before it is taken to be where it should be: many times what a picture takes. A page can keep its
+/// own document from being told.
+const APPROACH_WITHIN: Duration = Duration::from_millis(400);
+
+/// Makes the script's world take note of the pointer over the document of the element that was found.
+const WATCH_POINTER: &str = "{ globalThis.__transomPointer?.abort(); const watch = new AbortController(); \
+    globalThis.__transomPointer = watch; globalThis.__transomPointerSeen = false; \
+    __transom.take()?.ownerDocument?.defaultView?.addEventListener('mousemove', \
+    (event) => { if (event.isTrusted) { globalThis.__transomPointerSeen = true; watch.abort(); } }, \
+    { capture: true, signal: watch.signal }); }";
+
+/// Whether it was seen since.
+const POINTER_SEEN: &str = "globalThis.__transomPointerSeen";
 
 /// How a pointer presses.
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +91,43 @@ impl Inner {
         Ok(self.settle(&tab, &mark, Some(&aim.context), deadline).await?.into())
     }
 
+    /// Moves the pointer until the document that was aimed at sees it. Only needed where several processes share the tab.
+    async fn approach(&self, tab: &TabView, aim: &Aim) -> Result<(), ToolError> {
+        let is_shared = self.shared.look(|world| {
+            let own = world.frames.get(&tab.frame).map(|frame| frame.session.clone());
+            world
+                .frames_of_tab(&tab.frame)
+                .iter()
+                .any(|id| world.frames.get(id).map(|frame| frame.session.clone()) != own)
+        });
+        if !is_shared || aim.found.is_foreign_point() {
+            return Ok(());
+        }
+        let script = Session::target(self.connection.clone(), aim.context.session.clone());
+        script.post(&page::evaluate_in(&aim.context, WATCH_POINTER.to_owned()));
+        let until = Instant::now() + APPROACH_WITHIN;
+        let mut n_moves = 0_u8;
+        while Instant::now() < until {
+            // A pointer that doesn't move is not told of.
+            let x = aim.x + if n_moves.is_multiple_of(2) { 0.0 } else { 0.25 };
+            n_moves = n_moves.wrapping_add(1);
+            let mut event = DispatchMouseEventParams::new(DispatchMouseEventType::MouseMoved, x, aim.y);
+            event.buttons = Some(0);
+            self.input_taken(tab, vec![tab.session.send(&event)]).await?;
+            let question = page::evaluate_in(&aim.context, POINTER_SEEN.to_owned());
+            let seen = self.answer_of(tab, script.send(&question)).await?;
+            let seen = seen.ok().and_then(|seen| serde_json::from_slice::<Evaluated<bool>>(&seen).ok());
+            // A document that is gone is met by what follows.
+            if seen.is_none_or(|seen| seen.result.value != Some(false)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Moves the pointer to the aim and clicks. Resolves when the page has taken the input, or a dialog keeps it from doing so.
     pub(crate) async fn press(&self, tab: &TabView, aim: &Aim, press: Press) -> Result<(), ToolError> {
+        self.approach(tab, aim).await?;
         let (button, bit) = cdp_button(press.button);
         let event = |kind: DispatchMouseEventType, count: u8, buttons: i64| {
             let mut event = DispatchMouseEventParams::new(kind, aim.x, aim.y);
@@ -113,18 +168,6 @@ impl Inner {
             }
             stopped = stopped => Ok(stopped?),
         }
-    }
-
-    /// Clicks the aim and waits for what that started.
-    pub(crate) async fn press_and_settle(
-        &self,
-        tab: &TabView,
-        aim: &Aim,
-        mark: &Mark,
-        deadline: Instant,
-    ) -> Result<Started, ToolError> {
-        self.press(tab, aim, Press::PLAIN).await?;
-        self.settle(tab, mark, Some(&aim.context), deadline).await
     }
 }
 

@@ -53,11 +53,6 @@ impl Session {
         Session { connection, id: Some(id) }
     }
 
-    /// The session's id; none for the browser's own agent.
-    pub(crate) fn id(&self) -> Option<&SessionId> {
-        self.id.as_ref()
-    }
-
     /// Sends a command now and returns its answer as a future. Commands arrive in the order in which this was called, whether or
     /// not their answers are awaited in between.
     pub(crate) fn send<C: Command>(&self, command: &C) -> Reply {
