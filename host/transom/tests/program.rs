@@ -1,6 +1,8 @@
 //! The program as an operator meets it when something is wrong: one clear line on standard error, and an exit code that says of
 //! which kind it is. Nothing here needs a browser.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests fail as tests do")]
+
 use std::{
     io::{BufRead as _, BufReader},
     path::Path,

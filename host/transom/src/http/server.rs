@@ -101,3 +101,38 @@ pub async fn serve(mut listener: impl Accept, router: Router, stop: Cancellation
     }
     connections.shutdown().await;
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::{io::AsyncReadExt as _, sync::Notify};
+
+    use super::*;
+    use crate::client::Client;
+
+    #[tokio::test]
+    async fn a_request_that_is_under_way_is_answered_before_the_server_ends_and_idle_connections_close() {
+        let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let (begin, wait) = (begun.clone(), go_on.clone());
+        let slow = async move || {
+            begin.notify_one();
+            wait.notified().await;
+            "1"
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(serve(listener, Router::new().route("/slow", get(slow)), stop.clone()));
+
+        let mut idle = TcpStream::connect(address).await.unwrap();
+        let client = Client::of_url(&format!("http://{address}"), None).unwrap();
+        let asking = tokio::spawn(async move { client.get("/slow").await });
+        begun.notified().await;
+        stop.cancel();
+        assert_eq!(idle.read(&mut [0; 1]).await.unwrap(), 0);
+        go_on.notify_one();
+        assert_eq!(asking.await.unwrap().unwrap(), 1);
+        serving.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}
