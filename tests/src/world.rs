@@ -46,6 +46,12 @@ impl Spec {
         Spec { hosts: vec!["shop.localhost".into()], ..Spec::default() }.knows("shop.localhost", site)
     }
 
+    /// A binding that allows only `name`, which leads to an address.
+    #[must_use]
+    pub fn of(name: &str, addr: std::net::SocketAddr) -> Spec {
+        Spec { hosts: vec![name.to_owned()], sites: BTreeMap::from([(name.to_owned(), addr)]), ..Spec::default() }
+    }
+
     /// A name that leads to a site, and that the binding does not allow.
     #[must_use]
     pub fn knows(mut self, name: &str, site: &Site) -> Spec {

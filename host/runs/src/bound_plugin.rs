@@ -112,7 +112,8 @@ impl BoundPlugin {
 
     /// Calls a tool by its own name, within the plugin's own deadline.
     pub(crate) async fn call(&self, own: &str, arguments: Value, tab: Option<TabId>, caller: Arc<PluginCaller>) -> Result<Value, ToolError> {
-        let deadline = Instant::now() + self.plugin.manifest().limits().deadline;
+        // The caller sets no deadline of its own: the plugin's has to be the nearer one, so that its end is told as the plugin's limit.
+        let deadline = Instant::now() + 2 * self.plugin.manifest().limits().deadline;
         let result = self.plugin.call(own, arguments, tab, caller, deadline).await?;
         Ok(result.into_json())
     }
