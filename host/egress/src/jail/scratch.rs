@@ -13,7 +13,6 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use tempfile::TempDir;
 
 use super::UNPRIVILEGED;
 
@@ -21,10 +20,11 @@ use super::UNPRIVILEGED;
 const PREFIX: &str = "transom-profile-";
 const LOCK: &str = "lock";
 
-/// A folder for one Chromium. Dropping it deletes the folder.
+/// A folder for one Chromium. Dropping it deletes the folder; what resists, since a dying process still writes to it, is
+/// left to the next one.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    folder: TempDir,
+    folder: PathBuf,
     _lock: File,
 }
 
@@ -36,14 +36,14 @@ impl Scratch {
 
     fn new_in(parent: &Path) -> io::Result<Scratch> {
         sweep(parent);
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?.keep();
         // Passable for the browser's user, who may not list or change it.
-        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711))?;
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o711))?;
         // Locked before it has the name that is looked for: nobody may find it free meanwhile.
-        let unnamed = folder.path().join("unlocked");
+        let unnamed = folder.join("unlocked");
         let lock = File::create_new(&unnamed)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        std::fs::rename(unnamed, folder.path().join(LOCK))?;
+        std::fs::rename(unnamed, folder.join(LOCK))?;
         let scratch = Scratch { folder, _lock: lock };
         std::fs::DirBuilder::new().mode(0o700).create(scratch.browsers())?;
         if rustix::process::geteuid().is_root() {
@@ -54,13 +54,30 @@ impl Scratch {
 
     /// The folder, which everybody may pass and only its maker may list or change.
     pub(super) fn passable(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     /// The part that belongs to Chromium.
     pub(super) fn browsers(&self) -> PathBuf {
-        self.folder.path().join("browser")
+        self.folder.join("browser")
     }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        delete(&self.folder).ok();
+    }
+}
+
+/// The lock goes last: a folder that is deleted half-way, because its host ends meanwhile, can still be found abandoned.
+fn delete(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    std::fs::remove_dir_all(folder)
 }
 
 /// Deletes the folders whose host is gone. What can't be read or deleted is another user's, and stays.
@@ -68,7 +85,7 @@ fn sweep(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
         if is_ours && entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_abandoned(&entry.path()) {
-            std::fs::remove_dir_all(entry.path()).ok();
+            delete(&entry.path()).ok();
         }
     }
 }

@@ -87,13 +87,11 @@ impl Server {
         Server::with(HashMap::new()).await
     }
 
+    /// What was asked for. Chromium may open a second connection where the first is slow, and then say nothing on it.
     fn paths(&self) -> Vec<String> {
         let seen = self.seen.lock().unwrap();
-        let mut paths: Vec<String> = seen
-            .iter()
-            .map(|text| text.split(' ').nth(1).unwrap_or_default().to_owned())
-            .filter(|path| path != "/favicon.ico")
-            .collect();
+        let paths = seen.iter().map(|text| text.split(' ').nth(1).unwrap_or_default().to_owned());
+        let mut paths: Vec<String> = paths.filter(|path| !["", "/favicon.ico"].contains(&path.as_str())).collect();
         paths.sort();
         paths
     }
