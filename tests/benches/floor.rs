@@ -217,16 +217,28 @@ fn main() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let shop = runtime.block_on(Site::start([("/", Page::html(PAGE)), ("/next", Page::html(PAGE))]))?;
     let config = folder.path().join("transom.toml");
-    std::fs::write(&config, format!("[host]\nstate = {:?}\n{}", folder.path().join("state"), Spec::shop(&shop).config()))?;
+    std::fs::write(
+        &config,
+        format!("[host]\nstate = {:?}\n{}", folder.path().join("state"), Spec::shop(&shop).config()),
+    )?;
     let mut floor = runtime.block_on(Floor::start(folder.path()))?;
     let mut mcp = Mcp::start(&release_program()?, &config)?;
     let direct = format!("http://127.0.0.1:{}/", shop.addr.port());
     floor.navigate(&direct)?;
     mcp.call("shop.navigate", &json!({"url": "http://shop.localhost/"}))?;
 
-    println!("{:<10} {:>10} {:>10} {:>8} {:>10}   median of {SAMPLES}, interleaved", "", "floor ms", "transom ms", "ratio", "more ms");
+    println!(
+        "{:<10} {:>10} {:>10} {:>8} {:>10}   median of {SAMPLES}, interleaved",
+        "", "floor ms", "transom ms", "ratio", "more ms"
+    );
     let row = |name: &str, (floor, transom): (Duration, Duration)| {
-        println!("{name:<10} {:>10.3} {:>10.3} {:>8.2} {:>10.3}", ms(floor), ms(transom), ms(transom) / ms(floor), ms(transom) - ms(floor));
+        println!(
+            "{name:<10} {:>10.3} {:>10.3} {:>8.2} {:>10.3}",
+            ms(floor),
+            ms(transom),
+            ms(transom) / ms(floor),
+            ms(transom) - ms(floor)
+        );
     };
     let evaluated = interleaved(
         || floor.evaluate("1 + 1").map(drop),
@@ -234,9 +246,13 @@ fn main() -> anyhow::Result<()> {
         SAMPLES,
     )?;
     row("evaluate", evaluated);
-    let clicked = interleaved(|| floor.click(), || mcp.call("shop.click", &json!({"selector": "#go"})).map(drop), SAMPLES)?;
+    let clicked =
+        interleaved(|| floor.click(), || mcp.call("shop.click", &json!({"selector": "#go"})).map(drop), SAMPLES)?;
     row("click", clicked);
-    for (who, clicks) in [("floor", floor.evaluate("clicks")?), ("transom", mcp.call("shop.evaluate", &json!({"script": "clicks"}))?["value"].clone())] {
+    for (who, clicks) in [
+        ("floor", floor.evaluate("clicks")?),
+        ("transom", mcp.call("shop.evaluate", &json!({"script": "clicks"}))?["value"].clone()),
+    ] {
         ensure!(clicks == json!(SAMPLES + WARM), "{who}: {clicks} clicks arrived, not {}", SAMPLES + WARM);
     }
     let navigated = interleaved(

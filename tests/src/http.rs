@@ -24,7 +24,12 @@ pub async fn post(url: &str, token: Option<&str>, body: &Value) -> anyhow::Resul
 ///
 /// # Errors
 /// When there is no answer.
-pub async fn post_with(url: &str, token: Option<&str>, body: &Value, headers: &[(&str, &str)]) -> anyhow::Result<Answer> {
+pub async fn post_with(
+    url: &str,
+    token: Option<&str>,
+    body: &Value,
+    headers: &[(&str, &str)],
+) -> anyhow::Result<Answer> {
     let mut request = reqwest::Client::builder().no_proxy().build()?.post(url).json(body);
     if let Some(token) = token {
         request = request.bearer_auth(token);

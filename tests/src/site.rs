@@ -14,11 +14,7 @@ use axum::{
     http::{HeaderName, HeaderValue, StatusCode},
     response::{IntoResponse, Response},
 };
-use tokio::{
-    net::TcpListener,
-    sync::watch,
-    task::JoinHandle,
-};
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
 
 /// One answer.
 #[derive(Clone, Debug)]
@@ -33,13 +29,23 @@ impl Page {
     /// An HTML page.
     #[must_use]
     pub fn html(body: impl Into<String>) -> Page {
-        Page { status: 200, headers: vec![("content-type".into(), "text/html; charset=utf-8".into())], body: body.into().into_bytes(), never: false }
+        Page {
+            status: 200,
+            headers: vec![("content-type".into(), "text/html; charset=utf-8".into())],
+            body: body.into().into_bytes(),
+            never: false,
+        }
     }
 
     /// A text of another type.
     #[must_use]
     pub fn text(media_type: &str, body: impl Into<String>) -> Page {
-        Page { status: 200, headers: vec![("content-type".into(), media_type.into())], body: body.into().into_bytes(), never: false }
+        Page {
+            status: 200,
+            headers: vec![("content-type".into(), media_type.into())],
+            body: body.into().into_bytes(),
+            never: false,
+        }
     }
 
     /// A redirect.
@@ -162,7 +168,8 @@ impl axum::serve::Listener for Counted {
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    let is_socket = request.headers().get("upgrade").is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
+    let is_socket =
+        request.headers().get("upgrade").is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"websocket"));
     let method = if is_socket { "WS".to_owned() } else { request.method().to_string() };
     let full = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     shared.seen.send_modify(|seen| seen.requests.push(format!("{method} {full}")));

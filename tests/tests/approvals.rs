@@ -25,7 +25,11 @@ async fn world(more: &str) -> anyhow::Result<(Site, World, String)> {
     Ok((shop, world, file))
 }
 
-async fn upload_and_answer(world: &World, file: &str, answer: Option<Answer>) -> anyhow::Result<Result<Value, ToolError>> {
+async fn upload_and_answer(
+    world: &World,
+    file: &str,
+    answer: Option<Answer>,
+) -> anyhow::Result<Result<Value, ToolError>> {
     let run = world.run.clone();
     let arguments = json!({"selector": "#f", "file": file});
     let call = tokio::spawn(async move { run.call("shop.upload", arguments, CallOptions::default()).await });
@@ -41,7 +45,10 @@ async fn upload_and_answer(world: &World, file: &str, answer: Option<Answer>) ->
             }
         };
         let approval = tokio::time::timeout(ASKED_WITHIN, waiting).await.context("nobody was asked")??;
-        ensure!(approval.what.as_str().contains("report.csv") && approval.what.as_str().contains("8 bytes"), "{approval:?}");
+        ensure!(
+            approval.what.as_str().contains("report.csv") && approval.what.as_str().contains("8 bytes"),
+            "{approval:?}"
+        );
         ensure!(attached(world).await? == json!([0, 0]), "nothing is attached before the answer");
         approvals.answer(&approval.id, answer, "test")?;
         ensure!(approvals.answer(&approval.id, answer, "test").is_err(), "an answer counts once");
@@ -60,7 +67,9 @@ async fn an_upload_is_attached_once_a_person_agrees() -> anyhow::Result<()> {
     let result = upload_and_answer(&world, &file, Some(Answer::Approve)).await?;
     ensure!(result.as_ref().is_ok_and(|value| value["file"]["name"] == "report.csv"), "{result:?}");
     ensure!(attached(&world).await? == json!([1, 1]), "{:?}", attached(&world).await?);
-    let content = world.call("shop.evaluate", json!({"script": "return f.files[0].name + ':' + await f.files[0].text()"})).await?;
+    let content = world
+        .call("shop.evaluate", json!({"script": "return f.files[0].name + ':' + await f.files[0].text()"}))
+        .await?;
     ensure!(content["value"] == "report.csv:a,b\n1,2\n", "{content}");
     world.end().await;
     Ok(())

@@ -44,7 +44,11 @@ fn python() -> anyhow::Result<PathBuf> {
 }
 
 fn write_config(folder: &Path, shop: &Site, outside: &Site) -> anyhow::Result<PathBuf> {
-    let config = Spec::shop(shop).knows("outside.localhost", outside).secret("pw", SECRET).with("evaluate_with_secrets = true").config();
+    let config = Spec::shop(shop)
+        .knows("outside.localhost", outside)
+        .secret("pw", SECRET)
+        .with("evaluate_with_secrets = true")
+        .config();
     let path = folder.join("transom.toml");
     std::fs::write(&path, format!("[host]\nstate = {:?}\n{config}", folder.join("state")))?;
     Ok(path)
@@ -62,7 +66,19 @@ async fn run_client(arguments: &[&str]) -> anyhow::Result<Value> {
 
 fn check(seen: &Value, outside: &Site) -> anyhow::Result<()> {
     let tools = seen["tools"].to_string();
-    for verb in ["navigate", "click", "type", "screenshot", "extract", "download", "upload", "snapshot", "evaluate", "wait", "tabs"] {
+    for verb in [
+        "navigate",
+        "click",
+        "type",
+        "screenshot",
+        "extract",
+        "download",
+        "upload",
+        "snapshot",
+        "evaluate",
+        "wait",
+        "tabs",
+    ] {
         ensure!(tools.contains(&format!("\"shop.{verb}\"")), "no shop.{verb} in {tools}");
     }
     for argument in ["ref", "selector", "x", "y"] {
@@ -90,7 +106,8 @@ async fn the_python_client_does_a_task_over_stdio() -> anyhow::Result<()> {
     let (folder, shop, outside) = (tempfile::tempdir()?, shop().await?, Site::start([]).await?);
     let config = write_config(folder.path(), &shop, &outside)?;
     let (program, config) = (program::path()?, config.to_string_lossy().into_owned());
-    let seen = run_client(&["stdio", &program.to_string_lossy(), "mcp", "--config", &config, "--binding", "shop"]).await?;
+    let seen =
+        run_client(&["stdio", &program.to_string_lossy(), "mcp", "--config", &config, "--binding", "shop"]).await?;
     check(&seen, &outside)
 }
 
@@ -108,7 +125,8 @@ async fn serve(config: &Path) -> anyhow::Result<Daemon> {
         .kill_on_drop(true)
         .spawn()?;
     let stdout = child.stdout.take().context("no stdout")?;
-    let line = tokio::time::timeout(WITHIN, BufReader::new(stdout).lines().next_line()).await??.context("the daemon ended")?;
+    let line =
+        tokio::time::timeout(WITHIN, BufReader::new(stdout).lines().next_line()).await??.context("the daemon ended")?;
     let ready: Value = serde_json::from_str(&line).with_context(|| line.clone())?;
     let url = ready["url"].as_str().context("no url")?.to_owned();
     Ok(Daemon { child, url })
@@ -120,20 +138,28 @@ async fn the_python_client_does_the_same_task_over_http_with_the_runs_own_token(
     let config = write_config(folder.path(), &shop, &outside)?;
     let mut daemon = serve(&config).await?;
     let operator = std::fs::read_to_string(folder.path().join("state/operator-token"))?;
-    let run = http::post(&format!("{}/v1/runs", daemon.url), Some(operator.trim()), &json!({"binding": "shop"})).await?;
+    let run =
+        http::post(&format!("{}/v1/runs", daemon.url), Some(operator.trim()), &json!({"binding": "shop"})).await?;
     ensure!(run.status == 201 || run.status == 200, "{run:?}");
-    let (url, token) = (run.body["mcp_url"].as_str().context("no mcp_url")?, run.body["token"].as_str().context("no token")?);
+    let (url, token) =
+        (run.body["mcp_url"].as_str().context("no mcp_url")?, run.body["token"].as_str().context("no token")?);
     let seen = run_client(&["http", url, token]).await?;
     check(&seen, &outside)?;
 
     // The token opens its own run and nothing else; nothing opens without one; a foreign Host or Origin is turned away.
     let id = run.body["id"].as_str().context("no id")?;
-    let other = http::post(&format!("{}/v1/runs", daemon.url), Some(operator.trim()), &json!({"binding": "shop"})).await?;
+    let other =
+        http::post(&format!("{}/v1/runs", daemon.url), Some(operator.trim()), &json!({"binding": "shop"})).await?;
     let other = other.body["id"].as_str().context("no id")?.to_owned();
     let call = json!({"tool": "shop.tabs", "arguments": {}});
     let calls = |run: &str| format!("{}/v1/runs/{run}/calls", daemon.url);
     ensure!(http::post(&calls(id), Some(token), &call).await?.status == 200, "the run's own token");
-    for (place, token) in [(calls(&other), Some(token)), (calls(id), None), (calls(id), Some("wrong")), (format!("{}/v1/runs", daemon.url), Some(token))] {
+    for (place, token) in [
+        (calls(&other), Some(token)),
+        (calls(id), None),
+        (calls(id), Some("wrong")),
+        (format!("{}/v1/runs", daemon.url), Some(token)),
+    ] {
         let answer = http::post(&place, token, &call).await?;
         ensure!([401, 403, 404].contains(&answer.status), "{place}: {answer:?}");
     }

@@ -11,7 +11,9 @@ use transom_tests::{
 use transom_verbs::{ErrorCode, Reason};
 
 fn canary(name: &str, verbs: &str, secrets: &str) -> String {
-    format!("\n[[binding.plugin]]\nmanifest = \"tests/canaries/{name}/plugin.toml\"\nverbs = [{verbs}]\nsecrets = [{secrets}]\n")
+    format!(
+        "\n[[binding.plugin]]\nmanifest = \"tests/canaries/{name}/plugin.toml\"\nverbs = [{verbs}]\nsecrets = [{secrets}]\n"
+    )
 }
 
 async fn shop() -> anyhow::Result<Site> {
@@ -71,7 +73,8 @@ async fn each_limit_ends_the_call_and_nothing_else() -> anyhow::Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_the_binding_does_not_grant_is_refused_with_the_line_to_add_and_the_plugin_goes_on() -> anyhow::Result<()> {
+async fn what_the_binding_does_not_grant_is_refused_with_the_line_to_add_and_the_plugin_goes_on() -> anyhow::Result<()>
+{
     let shop = shop().await?;
     let world = Spec::shop(&shop)
         .secret("pw", "k9-Vellum-ash-42")
@@ -148,7 +151,10 @@ async fn a_run_that_holds_only_the_tool_gets_all_orders_and_no_verb() -> anyhow:
         ensure!(error.code == ErrorCode::NotGranted, "{verb}: {error:?}");
     }
     let journal = world.journal_text().await?;
-    ensure!(!result.to_string().contains(shop.password()) && !journal.contains(shop.password()), "the password was seen");
+    ensure!(
+        !result.to_string().contains(shop.password()) && !journal.contains(shop.password()),
+        "the password was seen"
+    );
     ensure!(journal.contains("{{secret:password}}") && journal.contains("plugin orders"), "{journal}");
     world.end().await;
     Ok(())

@@ -34,12 +34,18 @@ fn descendants(root: u32) -> anyhow::Result<BTreeSet<u32>> {
         let Ok(stat) = std::fs::read_to_string(Path::new("/proc").join(name).join("stat")) else { continue };
         // The name in parentheses may hold anything; what follows the last one is fields.
         let fields = stat.rsplit(')').next().unwrap_or_default();
-        let Some(parent) = fields.split_whitespace().nth(1).and_then(|field| field.parse::<u32>().ok()) else { continue };
+        let Some(parent) = fields.split_whitespace().nth(1).and_then(|field| field.parse::<u32>().ok()) else {
+            continue;
+        };
         parents.push((pid, parent));
     }
     let mut found = BTreeSet::from([root]);
     loop {
-        let more: Vec<u32> = parents.iter().filter(|(pid, parent)| found.contains(parent) && !found.contains(pid)).map(|(pid, _)| *pid).collect();
+        let more: Vec<u32> = parents
+            .iter()
+            .filter(|(pid, parent)| found.contains(parent) && !found.contains(pid))
+            .map(|(pid, _)| *pid)
+            .collect();
         if more.is_empty() {
             break;
         }
@@ -75,7 +81,9 @@ async fn open_a_page(more: &str) -> anyhow::Result<Tree> {
     // Open for as long as the program lives: its end would end the script.
     host.stdin = Some(stdin);
     let stdout = host.stdout.take().context("no stdout")?;
-    let line = tokio::time::timeout(READY_WITHIN, BufReader::new(stdout).lines().next_line()).await??.context("the program ended")?;
+    let line = tokio::time::timeout(READY_WITHIN, BufReader::new(stdout).lines().next_line())
+        .await??
+        .context("the program ended")?;
     let answer: Value = serde_json::from_str(&line).with_context(|| line.clone())?;
     ensure!(answer["result"]["title"] == "Shop", "{answer}");
     let mut handles = Vec::new();
@@ -87,7 +95,11 @@ async fn open_a_page(more: &str) -> anyhow::Result<Tree> {
         }
     }
     let n_chromium = handles.iter().filter(|(_, name, _)| name.starts_with("chrom")).count();
-    ensure!(n_chromium >= 3, "a browser, a zygote and a renderer are there: {:?}", handles.iter().map(|(_, name, _)| name).collect::<Vec<_>>());
+    ensure!(
+        n_chromium >= 3,
+        "a browser, a zygote and a renderer are there: {:?}",
+        handles.iter().map(|(_, name, _)| name).collect::<Vec<_>>()
+    );
     Ok(Tree { host, handles, _folder: folder, _shop: shop })
 }
 
@@ -122,7 +134,9 @@ async fn no_process_outlives_a_host_that_is_killed() -> anyhow::Result<()> {
 async fn no_process_outlives_a_host_that_stops() -> anyhow::Result<()> {
     let mut tree = open_a_page("").await?;
     drop(tree.host.stdin.take());
-    let status = tokio::time::timeout(ENDS_WITHIN, tree.host.wait()).await.context("the program did not end with its input")??;
+    let status = tokio::time::timeout(ENDS_WITHIN, tree.host.wait())
+        .await
+        .context("the program did not end with its input")??;
     ensure!(status.success(), "{status}");
     tokio::task::spawn_blocking(move || all_end(&tree)).await?
 }

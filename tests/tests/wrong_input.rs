@@ -20,7 +20,8 @@ struct Ended {
 
 async fn transom(arguments: &[&str]) -> anyhow::Result<Ended> {
     let mut command = Command::new(program::path()?);
-    let output = command.args(arguments).stdin(Stdio::null()).env_remove("RUST_LOG").kill_on_drop(true).output().await?;
+    let output =
+        command.args(arguments).stdin(Stdio::null()).env_remove("RUST_LOG").kill_on_drop(true).output().await?;
     Ok(Ended {
         code: output.status.code().context("a signal")?,
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -32,7 +33,8 @@ async fn transom(arguments: &[&str]) -> anyhow::Result<Ended> {
 async fn a_wrong_configuration_gets_a_line_that_says_what_to_write() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("transom.toml");
-    let good = "[[binding]]\nprefix = \"shop\"\nhosts = [\"shop.example.com\"]\nstart = \"https://shop.example.com/\"\n";
+    let good =
+        "[[binding]]\nprefix = \"shop\"\nhosts = [\"shop.example.com\"]\nstart = \"https://shop.example.com/\"\n";
     std::fs::write(&path, good)?;
     let path = path.to_string_lossy().into_owned();
     let ended = transom(&["config", "check", "--config", &path]).await?;
@@ -43,7 +45,10 @@ async fn a_wrong_configuration_gets_a_line_that_says_what_to_write() -> anyhow::
         (good.replace("start = \"https://shop", "start = \"https://other"), vec!["start", "hosts"]),
         (good.replace("[[binding]]", "[[bindings]]"), vec!["bindings", "binding"]),
         (format!("{good}verbs = [\"navigat\"]\n"), vec!["navigat", "did you mean", "navigate"]),
-        (format!("{good}[binding.secrets]\npw = {{ env = \"NO_SUCH_VARIABLE_HERE\" }}\n"), vec!["pw", "NO_SUCH_VARIABLE_HERE"]),
+        (
+            format!("{good}[binding.secrets]\npw = {{ env = \"NO_SUCH_VARIABLE_HERE\" }}\n"),
+            vec!["pw", "NO_SUCH_VARIABLE_HERE"],
+        ),
         ("prefix = [".to_owned(), vec!["transom.toml:1"]),
     ] {
         std::fs::write(&path, &text)?;
@@ -73,9 +78,19 @@ async fn a_wrong_command_line_gets_a_line_and_an_exit_code() -> anyhow::Result<(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_call_gets_its_code_and_a_message_without_paths() -> anyhow::Result<()> {
-    let shop = Site::start([("/", Page::html("<title>Shop</title><button id=go>Go</button><input type=file id=f>"))]).await?;
+    let shop =
+        Site::start([("/", Page::html("<title>Shop</title><button id=go>Go</button><input type=file id=f>"))]).await?;
     let world = Spec::shop(&shop)
-        .grants(&["shop.navigate", "shop.click", "shop.upload", "shop.switch", "shop.wait", "shop.screenshot", "shop.snapshot", "shop.type"])
+        .grants(&[
+            "shop.navigate",
+            "shop.click",
+            "shop.upload",
+            "shop.switch",
+            "shop.wait",
+            "shop.screenshot",
+            "shop.snapshot",
+            "shop.type",
+        ])
         .start()
         .await?;
     world.call("shop.navigate", json!({"url": "http://shop.localhost/"})).await?;
@@ -94,7 +109,12 @@ async fn a_wrong_call_gets_its_code_and_a_message_without_paths() -> anyhow::Res
         ("shop.click", json!({"selector": "###", "timeout_ms": 200}), ErrorCode::InvalidInput, None),
         ("shop.upload", json!({"selector": "#f", "file": "/etc/passwd"}), ErrorCode::UploadRefused, None),
         ("shop.upload", json!({"selector": "#f", "file": "http://shop.localhost/a"}), ErrorCode::UploadRefused, None),
-        ("shop.upload", json!({"selector": "#f", "file": "file_01ARZ3NDEKTSV4RRFFQ69G5FAV"}), ErrorCode::UploadRefused, None),
+        (
+            "shop.upload",
+            json!({"selector": "#f", "file": "file_01ARZ3NDEKTSV4RRFFQ69G5FAV"}),
+            ErrorCode::UploadRefused,
+            None,
+        ),
         ("shop.switch", json!({"tab": "t99"}), ErrorCode::Failed, Some(Reason::NotFound)),
         ("shop.wait", json!({"script": "true"}), ErrorCode::NotGranted, None),
         ("shop.type", json!({"selector": "#f", "text": "{{secret:nope}}"}), ErrorCode::NotGranted, None),

@@ -86,14 +86,19 @@ fn admit_verb(run: &RunInner, prefix: &RunPrefix, caller: &Caller, call: &Call) 
     match caller {
         Caller::Model => {
             for verb in call.also_needs() {
-                let needed = ToolName::new(binding.prefix.clone(), verb.name()).map_err(|error| not_granted(error.to_string()))?;
+                let needed = ToolName::new(binding.prefix.clone(), verb.name())
+                    .map_err(|error| not_granted(error.to_string()))?;
                 if !run.grants.allows(&needed) {
                     return Err(refused_tool(run, prefix, &needed));
                 }
             }
         }
         Caller::Plugin { plugin, interface } => {
-            let ask = |verb: Verb| plugin.capabilities.decide(Asked::Verb { interface: interface_of(verb, call, interface), verb: verb.name() });
+            let ask = |verb: Verb| {
+                plugin
+                    .capabilities
+                    .decide(Asked::Verb { interface: interface_of(verb, call, interface), verb: verb.name() })
+            };
             ask(call.verb()).map_err(|denial| refused_capability(&denial))?;
             for verb in call.also_needs() {
                 ask(*verb).map_err(|denial| refused_capability(&denial))?;
@@ -146,7 +151,9 @@ fn admit_secrets(binding: &Binding, caller: &Caller, text: &str) -> Result<(), T
 
 fn admit_tool(prefix: &RunPrefix, caller: &Caller, name: &ToolName, arguments: &Value) -> Result<Work, ToolError> {
     if let Caller::Plugin { .. } = caller {
-        return Err(not_granted(format!("refused: a plugin can't call the tool `{name}`; it can perform the verbs that it is granted")));
+        return Err(not_granted(format!(
+            "refused: a plugin can't call the tool `{name}`; it can perform the verbs that it is granted"
+        )));
     }
     let (plugin, tool) = prefix.tool(name.name()).ok_or_else(|| unknown_tool(prefix, name))?;
     let arguments = if arguments.is_null() { Value::Object(serde_json::Map::new()) } else { arguments.clone() };
@@ -177,9 +184,10 @@ fn refused_tool(run: &RunInner, prefix: &RunPrefix, name: &ToolName) -> ToolErro
     }
     let error = not_granted(format!("`{name}` is not granted to this run"));
     match known {
-        Some(verb) if !prefix.binding.verbs.contains(&verb) => {
-            error.with_hint(format!("an operator can add \"{verb}\" to `verbs` of the binding \"{}\"", prefix.binding.prefix))
-        }
+        Some(verb) if !prefix.binding.verbs.contains(&verb) => error.with_hint(format!(
+            "an operator can add \"{verb}\" to `verbs` of the binding \"{}\"",
+            prefix.binding.prefix
+        )),
         _ => error.with_hint(format!("list \"{name}\" among the run's tools; {}", granted(run))),
     }
 }

@@ -118,17 +118,28 @@ impl Binding {
         let prefix = Prefix::parse(&settings.prefix).map_err(|error| wrong("prefix", error.to_string()))?;
         let documents = host_rules(&settings.hosts, settings.https_only).map_err(|error| wrong("hosts", error))?;
         if settings.hosts.is_empty() {
-            return Err(wrong("hosts", "the list is empty, so nothing could be opened: name at least the host of `start`".into()));
+            return Err(wrong(
+                "hosts",
+                "the list is empty, so nothing could be opened: name at least the host of `start`".into(),
+            ));
         }
-        let resources = host_rules(&settings.resource_hosts, settings.https_only).map_err(|error| wrong("resource_hosts", error))?;
-        let start = Url::parse(&settings.start)
-            .map_err(|error| wrong("start", format!("not a full address ({error}): write it with its scheme, as in \"https://shop.example.com/\"")))?;
+        let resources = host_rules(&settings.resource_hosts, settings.https_only)
+            .map_err(|error| wrong("resource_hosts", error))?;
+        let start = Url::parse(&settings.start).map_err(|error| {
+            wrong(
+                "start",
+                format!("not a full address ({error}): write it with its scheme, as in \"https://shop.example.com/\""),
+            )
+        })?;
         if let Decision::Deny(denial) = documents.decide_url(&start, Use::Page) {
             return Err(wrong("start", format!("{denial}: the start page has to be on one of `hosts`")));
         }
         let verbs = match &settings.verbs {
             None => Verb::ALL.iter().copied().collect(),
-            Some(names) => names.iter().map(|name| verb_named(name).map_err(|error| wrong("verbs", error))).collect::<Result<_, _>>()?,
+            Some(names) => names
+                .iter()
+                .map(|name| verb_named(name).map_err(|error| wrong("verbs", error)))
+                .collect::<Result<_, _>>()?,
         };
         let private: Vec<HostSetting> =
             settings.hosts.iter().chain(&settings.resource_hosts).filter(|host| host.is_private()).cloned().collect();
@@ -172,7 +183,8 @@ impl Binding {
     pub(crate) fn blocked(&self, denial: &transom_policy::hosts::Denial) -> ToolError {
         let error = ToolError::new(ErrorCode::SiteBlocked, format!("refused: {denial}"));
         match denial.missing_entry() {
-            Some(entry) => error.with_hint(format!("an operator can add \"{entry}\" to `hosts` of the binding \"{}\"", self.prefix)),
+            Some(entry) => error
+                .with_hint(format!("an operator can add \"{entry}\" to `hosts` of the binding \"{}\"", self.prefix)),
             None => error,
         }
     }
@@ -193,7 +205,11 @@ fn verb_named(name: &str) -> Result<Verb, String> {
     })
 }
 
-fn secret_scope(settings: &BindingSettings, values: &SecretValues, documents: &HostRules) -> Result<SecretScope, (String, String)> {
+fn secret_scope(
+    settings: &BindingSettings,
+    values: &SecretValues,
+    documents: &HostRules,
+) -> Result<SecretScope, (String, String)> {
     let mut scoped = Vec::new();
     for (name, secret) in &settings.secrets {
         let key = format!("secrets.{name}");
@@ -231,8 +247,16 @@ mod tests {
         for (text, starts, holds) in [
             ("hosts = []\nstart = \"https://shop.example.com/\"", "binding \"shop\", hosts: the list is empty", ""),
             ("hosts = [\"http://a/b\"]\nstart = \"https://shop.example.com/\"", "binding \"shop\", hosts: ", "a"),
-            ("hosts = [\"shop.example.com\"]\nstart = \"shop.example.com\"", "binding \"shop\", start: not a full address", "scheme"),
-            ("hosts = [\"shop.example.com\"]\nstart = \"https://evil.test/\"", "binding \"shop\", start: ", "has to be on one of `hosts`"),
+            (
+                "hosts = [\"shop.example.com\"]\nstart = \"shop.example.com\"",
+                "binding \"shop\", start: not a full address",
+                "scheme",
+            ),
+            (
+                "hosts = [\"shop.example.com\"]\nstart = \"https://evil.test/\"",
+                "binding \"shop\", start: ",
+                "has to be on one of `hosts`",
+            ),
             (
                 "hosts = [\"shop.example.com\"]\nstart = \"https://shop.example.com/\"\nverbs = [\"clik\"]",
                 "binding \"shop\", verbs: there is no verb \"clik\"",
@@ -266,7 +290,8 @@ mod tests {
         let binding = check(GOOD).unwrap();
         assert_eq!(binding.approvals.of_verb(Verb::Upload), ApprovalRule::Ask);
         assert_eq!(binding.approvals.of_verb(Verb::Click), ApprovalRule::Allow);
-        let binding = check(&format!("{GOOD}approvals = {{ upload = \"allow\", click = \"deny\", timeout = \"2s\" }}")).unwrap();
+        let binding =
+            check(&format!("{GOOD}approvals = {{ upload = \"allow\", click = \"deny\", timeout = \"2s\" }}")).unwrap();
         assert_eq!(binding.approvals.of_verb(Verb::Upload), ApprovalRule::Allow);
         assert_eq!(binding.approvals.of_verb(Verb::Click), ApprovalRule::Deny);
         assert_eq!(binding.approvals.timeout, Duration::from_secs(2));

@@ -49,17 +49,24 @@ impl BoundPlugin {
         let wrong = |problem: String| BoundPluginError {
             binding: binding.prefix.to_string(),
             manifest: settings.manifest.display().to_string(),
-            problem,
+            // What the engine says of an invalid component comes with line breaks.
+            problem: problem.split_whitespace().collect::<Vec<_>>().join(" "),
         };
-        let plugin = host.load(&base_dir.join(&settings.manifest)).await.map_err(|error: LoadError| wrong(error.to_string()))?;
+        let plugin =
+            host.load(&base_dir.join(&settings.manifest)).await.map_err(|error: LoadError| wrong(error.to_string()))?;
         let manifest = plugin.manifest();
         let name = settings.name.clone().unwrap_or_else(|| manifest.name().to_owned());
         let rules = |hosts: &Option<Vec<String>>| {
-            hosts.as_ref().map(|entries| HostRules::parse(entries).map_err(|error| wrong(format!("hosts: {error}")))).transpose()
+            hosts
+                .as_ref()
+                .map(|entries| HostRules::parse(entries).map_err(|error| wrong(format!("hosts: {error}"))))
+                .transpose()
         };
         let secrets: BTreeSet<String> = settings.secrets.iter().cloned().collect();
         if let Some(unknown) = secrets.iter().find(|secret| !binding.secrets.knows(secret)) {
-            return Err(wrong(format!("the binding has no secret \"{unknown}\": add it under [binding.secrets], or take it out here")));
+            return Err(wrong(format!(
+                "the binding has no secret \"{unknown}\": add it under [binding.secrets], or take it out here"
+            )));
         }
         let capabilities = Capabilities::effective(
             &name,
@@ -75,15 +82,22 @@ impl BoundPlugin {
         );
         if let Some(excess) = capabilities.excess().first() {
             let who = if excess.layer == Layer::Binding { "the binding grants" } else { "the component imports" };
-            return Err(wrong(format!("{who} more than the manifest asks for, which would have no effect: {}", excess.line)));
+            return Err(wrong(format!(
+                "{who} more than the manifest asks for, which would have no effect: {}",
+                excess.line
+            )));
         }
         let bound = BoundPlugin { name, plugin, capabilities };
         for tool in bound.tool_names() {
             if Verb::from_name(&tool).is_some() {
-                return Err(wrong(format!("its tool \"{tool}\" is named like a verb: give the plugin another `name` in the binding")));
+                return Err(wrong(format!(
+                    "its tool \"{tool}\" is named like a verb: give the plugin another `name` in the binding"
+                )));
             }
             if earlier.iter().any(|other| other.tool_names().contains(&tool)) {
-                return Err(wrong(format!("the binding has a tool \"{tool}\" already: give one of the plugins another `name`")));
+                return Err(wrong(format!(
+                    "the binding has a tool \"{tool}\" already: give one of the plugins another `name`"
+                )));
             }
         }
         Ok(bound)
@@ -111,7 +125,13 @@ impl BoundPlugin {
     }
 
     /// Calls a tool by its own name, within the plugin's own deadline.
-    pub(crate) async fn call(&self, own: &str, arguments: Value, tab: Option<TabId>, caller: Arc<PluginCaller>) -> Result<Value, ToolError> {
+    pub(crate) async fn call(
+        &self,
+        own: &str,
+        arguments: Value,
+        tab: Option<TabId>,
+        caller: Arc<PluginCaller>,
+    ) -> Result<Value, ToolError> {
         // The caller sets no deadline of its own: the plugin's has to be the nearer one, so that its end is told as the plugin's limit.
         let deadline = Instant::now() + 2 * self.plugin.manifest().limits().deadline;
         let result = self.plugin.call(own, arguments, tab, caller, deadline).await?;

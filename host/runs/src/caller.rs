@@ -24,8 +24,9 @@ impl Caller {
     /// Whether the caller may open or be on a page of this address, beside what the binding says of it.
     pub(crate) fn admit(&self, address: &str) -> Result<(), ToolError> {
         let Caller::Plugin { plugin, .. } = self else { return Ok(()) };
-        let url = Url::parse(address)
-            .map_err(|_| ToolError::new(ErrorCode::SiteBlocked, "refused: the page has no address that could be judged"))?;
+        let url = Url::parse(address).map_err(|_| {
+            ToolError::new(ErrorCode::SiteBlocked, "refused: the page has no address that could be judged")
+        })?;
         plugin.capabilities.decide(Asked::Url { url: &url, used_as: Use::Page }).map_err(|denial| {
             let error = ToolError::new(ErrorCode::SiteBlocked, format!("refused: {denial}"));
             match denial.line() {

@@ -87,7 +87,10 @@ impl Rows<'_> {
         };
         self.dispatcher.journal.write(record).await.map(|_| ()).map_err(|error| {
             tracing::error!(%error, "the journal failed");
-            ToolError::new(ErrorCode::BrowserUnavailable, "the call was not performed: the host's journal can't be written")
+            ToolError::new(
+                ErrorCode::BrowserUnavailable,
+                "the call was not performed: the host's journal can't be written",
+            )
         })
     }
 }
@@ -108,7 +111,8 @@ impl Dispatcher {
         arguments: &Value,
         options: &CallOptions,
     ) -> CallResult {
-        let rows = Rows { dispatcher: self, run, call: ulid::Ulid::new().to_string(), caller: caller.to_string(), tool };
+        let rows =
+            Rows { dispatcher: self, run, call: ulid::Ulid::new().to_string(), caller: caller.to_string(), tool };
         let result = self.perform_checked(&rows, run, caller, arguments, options).await;
         result.map_err(|error| self.redactor.error(&error))
     }
@@ -138,7 +142,10 @@ impl Dispatcher {
         };
         if let Err(error) = rows.write(Kind::Outcome, &detail).await {
             // It was performed; that its row is lost must not read as if it was not.
-            return Err(ToolError::failed(Reason::OutcomeUnknown, error.message.replace("was not performed", "was performed, but not written down")));
+            return Err(ToolError::failed(
+                Reason::OutcomeUnknown,
+                error.message.replace("was not performed", "was performed, but not written down"),
+            ));
         }
         result
     }
@@ -162,7 +169,10 @@ impl Dispatcher {
                 ErrorCode::NotGranted,
                 format!("refused: the operator's rule for `{}` is to deny it", rows.tool),
             )
-            .with_hint(format!("an operator can change `{} = \"deny\"` under `approvals` of the binding", admitted.rule_name()))),
+            .with_hint(format!(
+                "an operator can change `{} = \"deny\"` under `approvals` of the binding",
+                admitted.rule_name()
+            ))),
             ApprovalRule::Ask => {
                 self.ask(rows, run, &admitted, arguments, options).await?;
                 Ok(admitted)
@@ -184,7 +194,8 @@ impl Dispatcher {
         let began = Instant::now();
         let mut ticks = tokio::time::interval_at(began + PROGRESS_EVERY, PROGRESS_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let asking = self.approvals.ask(question, |approval| tracing::info!(id = approval.id, "a call waits for a person"));
+        let asking =
+            self.approvals.ask(question, |approval| tracing::info!(id = approval.id, "a call waits for a person"));
         tokio::pin!(asking);
         let verdict = loop {
             tokio::select! {
@@ -201,7 +212,10 @@ impl Dispatcher {
             }
         };
         let (approved, detail) = match &verdict {
-            Verdict::Answered { answer, by } => (*answer == Answer::Approve, json!({"answer": if *answer == Answer::Approve { "approve" } else { "reject" }, "by": by})),
+            Verdict::Answered { answer, by } => (
+                *answer == Answer::Approve,
+                json!({"answer": if *answer == Answer::Approve { "approve" } else { "reject" }, "by": by}),
+            ),
             Verdict::TimedOut => (false, json!({"answer": null})),
         };
         rows.write(Kind::Approval, &detail).await?;
@@ -210,10 +224,18 @@ impl Dispatcher {
         }
         let is_upload = admitted.verb() == Some(Verb::Upload);
         Err(match (verdict, is_upload) {
-            (Verdict::Answered { .. }, true) => ToolError::new(ErrorCode::UploadRejected, "a person rejected the upload; nothing was attached"),
-            (Verdict::Answered { .. }, false) => ToolError::new(ErrorCode::ApprovalRejected, "a person rejected the call; nothing was done"),
-            (Verdict::TimedOut, true) => ToolError::new(ErrorCode::UploadTimedOut, "nobody answered in time; nothing was attached"),
-            (Verdict::TimedOut, false) => ToolError::new(ErrorCode::ApprovalTimedOut, "nobody answered in time; nothing was done"),
+            (Verdict::Answered { .. }, true) => {
+                ToolError::new(ErrorCode::UploadRejected, "a person rejected the upload; nothing was attached")
+            }
+            (Verdict::Answered { .. }, false) => {
+                ToolError::new(ErrorCode::ApprovalRejected, "a person rejected the call; nothing was done")
+            }
+            (Verdict::TimedOut, true) => {
+                ToolError::new(ErrorCode::UploadTimedOut, "nobody answered in time; nothing was attached")
+            }
+            (Verdict::TimedOut, false) => {
+                ToolError::new(ErrorCode::ApprovalTimedOut, "nobody answered in time; nothing was done")
+            }
         })
     }
 
@@ -230,9 +252,17 @@ impl Dispatcher {
         };
         let working = async {
             match admitted.work {
-                Work::Verb(call) => self.act_verb(&admitted.prefix.session, &admitted.prefix.binding, caller, call).await,
+                Work::Verb(call) => {
+                    self.act_verb(&admitted.prefix.session, &admitted.prefix.binding, caller, call).await
+                }
                 Work::Tool { plugin, tool, arguments } => {
-                    let host = PluginCaller::new(self.clone(), run.clone(), admitted.prefix.binding.prefix.clone(), plugin.clone(), options.cancel.clone());
+                    let host = PluginCaller::new(
+                        self.clone(),
+                        run.clone(),
+                        admitted.prefix.binding.prefix.clone(),
+                        plugin.clone(),
+                        options.cancel.clone(),
+                    );
                     let result = plugin.call(&tool, arguments, None, Arc::new(host)).await?;
                     Ok(self.redactor.value(&result))
                 }
@@ -287,7 +317,15 @@ impl Dispatcher {
 fn looks_at_the_live_page(verb: Verb) -> bool {
     !matches!(
         verb,
-        Verb::Navigate | Verb::Open | Verb::Tabs | Verb::Switch | Verb::Close | Verb::Back | Verb::Forward | Verb::Reload | Verb::Dialog
+        Verb::Navigate
+            | Verb::Open
+            | Verb::Tabs
+            | Verb::Switch
+            | Verb::Close
+            | Verb::Back
+            | Verb::Forward
+            | Verb::Reload
+            | Verb::Dialog
     )
 }
 

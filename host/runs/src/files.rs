@@ -96,7 +96,8 @@ impl RunFiles {
     /// # Errors
     /// [`ErrorCode::UploadRefused`] for what is no handle of a file of this run; the text is not repeated.
     pub fn info(&self, handle: &str) -> Result<FileInfo, ToolError> {
-        let id = FileId::parse(handle).map_err(|error| ToolError::new(ErrorCode::UploadRefused, format!("refused: {error}")))?;
+        let id = FileId::parse(handle)
+            .map_err(|error| ToolError::new(ErrorCode::UploadRefused, format!("refused: {error}")))?;
         self.kept().files.get(&id).cloned().ok_or_else(|| {
             ToolError::new(ErrorCode::UploadRefused, "refused: this run holds no file of that handle")
                 .with_hint("use the `id` that `download` returned, or the handle of a file that the run was given")
@@ -166,8 +167,11 @@ impl RunFiles {
 
     fn over_quota(&self) -> ToolError {
         let Quota { bytes, files } = self.inner.quota;
-        ToolError::failed(Reason::Quota, format!("the run's files are full: it may keep {files} files and {bytes} bytes in all"))
-            .with_hint("raise `run_files` or `run_bytes` under [limits] in the host's configuration")
+        ToolError::failed(
+            Reason::Quota,
+            format!("the run's files are full: it may keep {files} files and {bytes} bytes in all"),
+        )
+        .with_hint("raise `run_files` or `run_bytes` under [limits] in the host's configuration")
     }
 }
 

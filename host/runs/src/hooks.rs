@@ -44,10 +44,15 @@ impl Hooks for SessionHooks {
     fn document(&self, url: &str, _main_frame: bool) -> DocumentVerdict {
         match self.binding.documents.decide(url, Use::Page) {
             Decision::Allow { .. } => DocumentVerdict::Allow,
-            Decision::Deny(denial) => DocumentVerdict::Refuse {
-                host: denial.host().unwrap_or("an address without a host").to_owned(),
-                why: denial.to_string(),
-            },
+            Decision::Deny(denial) => {
+                let host = denial.host().unwrap_or("the address").to_owned();
+                let said = denial.to_string();
+                // A denial's own sentence begins with the host where it has one; the verdict names the host apart.
+                let why = said
+                    .strip_prefix(&host)
+                    .map_or_else(|| format!("is refused: {said}"), |rest| rest.trim_start().to_owned());
+                DocumentVerdict::Refuse { host, why }
+            }
         }
     }
 
@@ -57,8 +62,9 @@ impl Hooks for SessionHooks {
             // No secret, no question of hosts: the text is typed as it stands, on whatever page the call was admitted to.
             return Ok(Filled { text: text.to_owned(), had_secret: false });
         }
-        let frame = Url::parse(frame_url.strip_prefix("blob:").unwrap_or(frame_url))
-            .map_err(|_| ToolError::new(ErrorCode::NotGranted, "refused: a secret can't be typed into a frame without an address"))?;
+        let frame = Url::parse(frame_url.strip_prefix("blob:").unwrap_or(frame_url)).map_err(|_| {
+            ToolError::new(ErrorCode::NotGranted, "refused: a secret can't be typed into a frame without an address")
+        })?;
         let filled = self.binding.secrets.fill(&template, &frame).map_err(|error| refused_secret(&error))?;
         Ok(Filled { text: filled.expose().to_owned(), had_secret: true })
     }
@@ -67,14 +73,11 @@ impl Hooks for SessionHooks {
         let place = self.exchange.downloads.host.join(&download.guid);
         let fallback = || Url::parse(&download.url).ok().map(|url| FileName::of_download("", &url).as_str().to_owned());
         let name = FileName::clean(&download.suggested_name).map(|name| name.as_str().to_owned()).or_else(fallback);
-        let new = NewFile {
-            name: name.unwrap_or_default(),
-            media_type: download.mime,
-            source_url: Some(download.url),
-        };
+        let new = NewFile { name: name.unwrap_or_default(), media_type: download.mime, source_url: Some(download.url) };
         let files = self.files.clone();
         on_disk(move || {
-            let kept = open_regular(&place).map_err(|error| not_saved("the download is not where Chromium left it", &error));
+            let kept =
+                open_regular(&place).map_err(|error| not_saved("the download is not where Chromium left it", &error));
             let kept = kept.and_then(|mut bytes| files.keep(new, &mut bytes));
             // Kept or not, the part in the exchange folder is of no more use.
             if let Err(error) = std::fs::remove_file(&place) {
@@ -140,8 +143,10 @@ fn open_regular(path: &Path) -> std::io::Result<impl Read + use<>> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(std::io::Error::other("not a regular file")) }
 }
 
-async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|_| Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be kept: its writer was stopped")))
+async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be kept: its writer was stopped"))
+    })
 }

@@ -26,6 +26,7 @@ use crate::{
     binding::{Binding, BindingError, SecretValues},
     bound_plugin::{BoundPlugin, BoundPluginError},
     dispatcher::Dispatcher,
+    egress_rows::EgressRows,
     files::{Quota, RunFiles},
     journal::{Journal, JournalError, JournalThread, Kind},
     run::{EndReason, Run, RunInfo, RunParts, RunPrefix, RunSpec, RunToken, ToolInfo, Tools},
@@ -145,7 +146,8 @@ impl Host {
             all_secrets.extend(binding.secrets.all().cloned());
             let mut plugins: Vec<Arc<BoundPlugin>> = Vec::new();
             for plugin_settings in &binding_settings.plugin {
-                let plugin = BoundPlugin::load(&plugin_host, plugin_settings, &binding, &options.base_dir, &plugins).await?;
+                let plugin =
+                    BoundPlugin::load(&plugin_host, plugin_settings, &binding, &options.base_dir, &plugins).await?;
                 plugins.push(Arc::new(plugin));
             }
             check_rules(&binding, &plugins)?;
@@ -235,8 +237,11 @@ impl Host {
             return Err(ToolError::invalid("the run is granted no tool: list at least one, as in \"shop.navigate\""));
         }
         let place = inner.places.clone().try_acquire_owned().map_err(|_| {
-            ToolError::failed(transom_verbs::Reason::Quota, format!("{} runs are under way, which is all that the host allows", inner.limits.runs))
-                .with_hint("end a run, or raise `runs` under [limits] in the host's configuration")
+            ToolError::failed(
+                transom_verbs::Reason::Quota,
+                format!("{} runs are under way, which is all that the host allows", inner.limits.runs),
+            )
+            .with_hint("end a run, or raise `runs` under [limits] in the host's configuration")
         })?;
         let id = format!("run_{}", ulid::Ulid::new());
         let token = RunToken::new().map_err(|error| {
@@ -248,7 +253,7 @@ impl Host {
             tracing::error!(%error, "a run's folder could not be made");
             ToolError::new(ErrorCode::FileNotSaved, "the host could not make a folder for the run's files")
         })?;
-        let prefixes = self.prefixes(&grants, &files, &exchange)?;
+        let prefixes = self.prefixes(&id, &grants, &files, &exchange)?;
         let tools = describe_tools(&grants, &prefixes, inner.dispatcher.redactor.clone());
         let run = Run::new(RunParts {
             id: id.clone(),
@@ -277,7 +282,8 @@ impl Host {
         let mut runs = self.runs_map();
         runs.insert(run.id().to_owned(), run);
         // Ids count up with time, so the first ended one is the oldest.
-        let ended: Vec<String> = runs.values().filter(|run| run.ended().is_some()).map(|run| run.id().to_owned()).collect();
+        let ended: Vec<String> =
+            runs.values().filter(|run| run.ended().is_some()).map(|run| run.id().to_owned()).collect();
         for id in ended.iter().take(ended.len().saturating_sub(ENDED_RUNS_KEPT)) {
             runs.remove(id);
         }
@@ -302,7 +308,8 @@ impl Host {
             Some(model) => format!("the model \"{model}\" is not one that this host trusts with a browser"),
             None => "the run names no model, and this host trusts only some with a browser".to_owned(),
         };
-        Err(ToolError::new(ErrorCode::ModelUnsupported, message).with_hint("an operator lists models in `trusted_models` under [host]"))
+        Err(ToolError::new(ErrorCode::ModelUnsupported, message)
+            .with_hint("an operator lists models in `trusted_models` under [host]"))
     }
 
     fn grants(&self, tools: &Tools) -> Result<Grants, ToolError> {
@@ -341,15 +348,20 @@ impl Host {
         let tools: BTreeSet<String> = bound.plugins.iter().flat_map(|plugin| plugin.tool_names()).collect();
         match Verb::from_name(name.name()) {
             Some(verb) if bound.binding.verbs.contains(&verb) => Ok(()),
-            Some(verb) => Err(ToolError::new(ErrorCode::NotGranted, format!("`{name}` can't be granted: the binding does not list \"{verb}\""))
-                .with_hint(format!("an operator can add \"{verb}\" to `verbs` of the binding \"{}\"", name.prefix()))),
+            Some(verb) => Err(ToolError::new(
+                ErrorCode::NotGranted,
+                format!("`{name}` can't be granted: the binding does not list \"{verb}\""),
+            )
+            .with_hint(format!("an operator can add \"{verb}\" to `verbs` of the binding \"{}\"", name.prefix()))),
             None if tools.contains(name.name()) => Ok(()),
             None => {
                 let error = ToolError::new(ErrorCode::NotGranted, format!("there is no tool `{name}`"));
                 let known = bound.binding.verbs.iter().map(|verb| verb.name()).chain(tools.iter().map(String::as_str));
                 Err(match closest(name.name(), known) {
                     Some(meant) => error.with_hint(format!("did you mean `{}.{meant}`?", name.prefix())),
-                    None => error.with_hint("`transom verbs` lists the verbs; a plugin's tools are named `<plugin>_<tool>`"),
+                    None => {
+                        error.with_hint("`transom verbs` lists the verbs; a plugin's tools are named `<plugin>_<tool>`")
+                    }
                 })
             }
         }
@@ -357,6 +369,7 @@ impl Host {
 
     fn prefixes(
         &self,
+        run: &str,
         grants: &Grants,
         files: &RunFiles,
         exchange: &Path,
@@ -375,6 +388,7 @@ impl Host {
                 launcher: self.inner.options.launcher.clone(),
                 folder,
                 files: files.clone(),
+                egress_rows: EgressRows { run: run.to_owned(), dispatcher: self.inner.dispatcher.clone() },
             });
             let parts = RunPrefix { binding: bound.binding.clone(), plugins: bound.plugins.clone(), session };
             prefixes.insert(prefix.clone(), Arc::new(parts));

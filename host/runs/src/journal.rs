@@ -160,7 +160,8 @@ impl Journal {
     /// # Errors
     /// When the file cannot be opened, or is no journal.
     pub fn open(path: &Path, sync: JournalSync) -> Result<(Journal, JournalThread), JournalError> {
-        let connection = open_connection(path, sync).map_err(|source| JournalError::Sqlite { doing: "opened", source })?;
+        let connection =
+            open_connection(path, sync).map_err(|source| JournalError::Sqlite { doing: "opened", source })?;
         let (commands, queue) = mpsc::channel(QUEUE);
         let thread = std::thread::Builder::new()
             .name("journal".into())
@@ -199,7 +200,8 @@ impl Journal {
     /// When there is no journal at `path`, or it cannot be read.
     pub fn read_file(path: &Path, filter: &JournalFilter) -> Result<Vec<Entry>, JournalError> {
         let open = || {
-            let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+            let connection =
+                Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
             read(&connection, filter)
         };
@@ -243,7 +245,8 @@ fn keep(connection: &Connection, mut queue: mpsc::Receiver<Command>) {
     while let Some(command) = queue.blocking_recv() {
         match command {
             Command::Write { record, at, reply } => {
-                let written = write(connection, &record, at).map_err(|source| JournalError::Sqlite { doing: "written", source });
+                let written =
+                    write(connection, &record, at).map_err(|source| JournalError::Sqlite { doing: "written", source });
                 if let Err(error) = &written {
                     tracing::error!(%error, "a journal row was lost");
                 }
@@ -251,7 +254,8 @@ fn keep(connection: &Connection, mut queue: mpsc::Receiver<Command>) {
                 let _ = reply.send(written);
             }
             Command::Read { filter, reply } => {
-                let entries = read(connection, &filter).map_err(|source| JournalError::Sqlite { doing: "read", source });
+                let entries =
+                    read(connection, &filter).map_err(|source| JournalError::Sqlite { doing: "read", source });
                 let _ = reply.send(entries);
             }
         }
@@ -259,8 +263,9 @@ fn keep(connection: &Connection, mut queue: mpsc::Receiver<Command>) {
 }
 
 fn write(connection: &Connection, record: &Record, at: i64) -> rusqlite::Result<i64> {
-    let mut insert = connection
-        .prepare_cached("INSERT INTO entry (at, run, call, caller, tool, kind, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO entry (at, run, call, caller, tool, kind, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?;
     insert.execute(params![
         at,
         record.run,
@@ -340,7 +345,8 @@ mod tests {
         let all = Journal::read_file(&path, &JournalFilter::default()).unwrap();
         assert_eq!(all.len(), 2);
         assert_eq!(all[0].detail, json!({"text": "[secret:pw]"}));
-        let of_b = journal.entries(JournalFilter { run: Some("run_b".into()), ..JournalFilter::default() }).await.unwrap();
+        let of_b =
+            journal.entries(JournalFilter { run: Some("run_b".into()), ..JournalFilter::default() }).await.unwrap();
         assert_eq!(of_b.len(), 1);
         let after = journal.entries(JournalFilter { after: Some(1), ..JournalFilter::default() }).await.unwrap();
         assert_eq!(after[0].seq, 2);

@@ -35,6 +35,7 @@ pub mod bound_plugin;
 mod caller;
 mod cut;
 pub mod dispatcher;
+mod egress_rows;
 pub mod files;
 mod hooks;
 pub mod host;

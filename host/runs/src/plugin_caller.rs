@@ -41,7 +41,12 @@ impl PluginCaller {
 
 #[async_trait]
 impl Host for PluginCaller {
-    async fn verb(&self, interface: &'static str, verb: &'static str, arguments: Value) -> Result<Redacted<Value>, Redacted<ToolError>> {
+    async fn verb(
+        &self,
+        interface: &'static str,
+        verb: &'static str,
+        arguments: Value,
+    ) -> Result<Redacted<Value>, Redacted<ToolError>> {
         let caller = Caller::Plugin { plugin: self.plugin.clone(), interface };
         let tool = format!("{}.{verb}", self.prefix);
         let options = CallOptions { cancel: self.cancel.clone(), progress: None };

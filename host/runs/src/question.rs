@@ -12,7 +12,13 @@ use crate::{
 };
 
 /// The question for an admitted call. Everything in it is redacted.
-pub(crate) fn about(run: &RunInner, admitted: &Admitted, tool: &str, arguments: &Value, redactor: &Redactor) -> Question {
+pub(crate) fn about(
+    run: &RunInner,
+    admitted: &Admitted,
+    tool: &str,
+    arguments: &Value,
+    redactor: &Redactor,
+) -> Question {
     Question {
         run: run.id.clone(),
         tool: redactor.text(tool),

@@ -258,7 +258,8 @@ impl RunInner {
 
 impl Run {
     pub(crate) fn new(parts: RunParts) -> Run {
-        let RunParts { id, token, shape, model, grants, tools, prefixes, files, dispatcher, idle, place, exchange } = parts;
+        let RunParts { id, token, shape, model, grants, tools, prefixes, files, dispatcher, idle, place, exchange } =
+            parts;
         let activity = watch::Sender::new(Activity { n_calls: 0, last: Instant::now() });
         Run {
             inner: Arc::new(RunInner {
@@ -336,7 +337,10 @@ impl Run {
         });
         task.await.unwrap_or_else(|error| {
             tracing::error!(%error, "a call's task was lost");
-            Err(redactor.error(&ToolError::failed(transom_verbs::Reason::OutcomeUnknown, "the call was lost on the host: it may have happened")))
+            Err(redactor.error(&ToolError::failed(
+                transom_verbs::Reason::OutcomeUnknown,
+                "the call was lost on the host: it may have happened",
+            )))
         })
     }
 
@@ -355,7 +359,8 @@ impl Run {
     pub async fn read_file(&self, handle: &str) -> Result<RunFile, ToolError> {
         let (files, handle) = (self.inner.files.clone(), handle.to_owned());
         let opened = tokio::task::spawn_blocking(move || files.open(&handle)).await;
-        let (info, file) = opened.unwrap_or_else(|_| Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be opened")))?;
+        let (info, file) =
+            opened.unwrap_or_else(|_| Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be opened")))?;
         Ok(RunFile { info, file: tokio::fs::File::from_std(file) })
     }
 

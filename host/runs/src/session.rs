@@ -22,7 +22,7 @@ use transom_egress::{
 };
 use transom_verbs::{Call, ErrorCode, Reason, Retry, ToolError};
 
-use crate::{binding::Binding, files::RunFiles, hooks::SessionHooks, settings::DialogSetting};
+use crate::{binding::Binding, egress_rows::EgressRows, files::RunFiles, hooks::SessionHooks, settings::DialogSetting};
 
 /// How long Chromium has to start and answer. It takes a third of a second on a small machine; a busy one may need some seconds.
 const READY_WITHIN: Duration = Duration::from_secs(20);
@@ -40,6 +40,8 @@ pub(crate) struct SessionSpec {
     pub folder: PathBuf,
     /// Where downloads and screenshots go.
     pub files: RunFiles,
+    /// Where it is written down what the gate refused.
+    pub egress_rows: EgressRows,
 }
 
 pub(crate) struct Session {
@@ -61,6 +63,7 @@ struct Running {
     browser: Browser,
     stop_proxy: CancellationToken,
     _proxy: AbortOnDropHandle<()>,
+    _rows: AbortOnDropHandle<()>,
     _process: ChromiumProcess,
 }
 
@@ -91,7 +94,10 @@ impl Session {
     /// Dropping the future gives the turn back; what was sent to the page may have happened.
     pub(crate) async fn perform(&self, call: &Call, deadline: Instant) -> Result<Performed, ToolError> {
         let Ok(turn) = tokio::time::timeout_at(deadline, self.turn.acquire()).await else {
-            return Err(ToolError::failed(Reason::Timeout, "an earlier call of this run was still under way at the deadline"));
+            return Err(ToolError::failed(
+                Reason::Timeout,
+                "an earlier call of this run was still under way at the deadline",
+            ));
         };
         let _turn = turn.map_err(|_| run_ended())?;
         let browser = self.browser(deadline).await?;
@@ -103,7 +109,9 @@ impl Session {
                         Reason::OutcomeUnknown,
                         format!("the browser was lost while `{}` was under way: it may have happened", call.verb()),
                     )
-                    .with_hint("look at the page before doing it again; the next call starts a new browser on the start page"));
+                    .with_hint(
+                        "look at the page before doing it again; the next call starts a new browser on the start page",
+                    ));
                 }
                 self.browser(deadline).await?.perform(call, deadline).await
             }
@@ -141,7 +149,10 @@ impl Session {
         }
         let until = deadline.min(Instant::now() + READY_WITHIN);
         let started = tokio::time::timeout_at(until, self.start()).await.unwrap_or_else(|_| {
-            Err(ToolError::new(ErrorCode::BrowserUnavailable, "no browser could be started: Chromium did not answer in time"))
+            Err(ToolError::new(
+                ErrorCode::BrowserUnavailable,
+                "no browser could be started: Chromium did not answer in time",
+            ))
         })?;
         let browser = started.browser.clone();
         let mut state = self.state();
@@ -153,7 +164,7 @@ impl Session {
     }
 
     async fn start(&self) -> Result<Running, ToolError> {
-        let SessionSpec { binding, chromium: program, launcher, folder, files } = &self.spec;
+        let SessionSpec { binding, chromium: program, launcher, folder, files, egress_rows } = &self.spec;
         let unavailable = |what: &str, error: &dyn std::fmt::Display| {
             // The cause may name paths of the host: it is for the operator's log.
             tracing::error!(%error, "{what}");
@@ -171,6 +182,7 @@ impl Session {
         .await
         .map_err(|error| unavailable("the browser's jail could not be set up", &error))?;
         let gate = Gate::closed();
+        let rows = tokio::spawn(egress_rows.clone().keep(gate.events()));
         let stop_proxy = CancellationToken::new();
         let proxy = tokio::spawn(proxy::serve(launched.listener, gate.clone(), stop_proxy.clone()));
         let hooks = SessionHooks::new(binding.clone(), files.clone(), launched.paths.clone());
@@ -188,7 +200,13 @@ impl Session {
             .await
             .map_err(|error| unavailable("Chromium did not answer", &error))?;
         gate.open(binding.gate_rules());
-        Ok(Running { browser, stop_proxy, _proxy: AbortOnDropHandle::new(proxy), _process: launched.process })
+        Ok(Running {
+            browser,
+            stop_proxy,
+            _proxy: AbortOnDropHandle::new(proxy),
+            _rows: AbortOnDropHandle::new(rows),
+            _process: launched.process,
+        })
     }
 }
 

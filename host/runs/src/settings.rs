@@ -261,8 +261,9 @@ mod duration {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(deserializer)?;
-        humantime::parse_duration(&text)
-            .map_err(|_| D::Error::custom(format!("`{text}` is no duration: write a number and a unit, as in \"15s\" or \"5m\"")))
+        humantime::parse_duration(&text).map_err(|_| {
+            D::Error::custom(format!("`{text}` is no duration: write a number and a unit, as in \"15s\" or \"5m\""))
+        })
     }
 
     pub(super) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
