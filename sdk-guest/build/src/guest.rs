@@ -51,9 +51,10 @@ impl Guest {
         format!("{}.wasm", self.package.replace('-', "_"))
     }
 
-    /// Makes the component of the module, unless there is one that is newer. Says in one line what was done.
-    pub(crate) fn componentize(&self, module: &Path) -> Result<String> {
-        let shown = self.component.display();
+    /// Makes the component of the module, unless there is one that is newer. Says in one line what was done; paths are shown
+    /// from `root`.
+    pub(crate) fn componentize(&self, module: &Path, root: &Path) -> Result<String> {
+        let shown = self.component.strip_prefix(root).unwrap_or(&self.component).display();
         if is_newer(&self.component, module)? {
             return Ok(format!("{shown} is up to date"));
         }
@@ -83,19 +84,20 @@ fn is_newer(component: &Path, module: &Path) -> Result<bool> {
     Ok(component.modified()? >= module.modified()?)
 }
 
-/// The names of the interfaces that a component imports, without package and version.
+/// The interfaces that a component imports: ours by their names, others with their package.
 fn imports(component: &[u8]) -> Result<Vec<String>> {
     let DecodedWasm::Component(resolve, world) = wit_component::decode(component)? else {
         bail!("the encoder gave no component");
     };
     let imports = resolve.worlds.get(world).map(|world| &world.imports).into_iter().flatten();
     Ok(imports
-        .map(|(key, _)| match key {
-            WorldKey::Name(name) => name.clone(),
-            WorldKey::Interface(id) => {
-                let interface = resolve.interfaces.get(*id).and_then(|interface| interface.name.clone());
-                interface.unwrap_or_else(|| "?".to_owned())
-            }
+        .map(|(key, _)| {
+            let name = match key {
+                WorldKey::Name(name) => name.clone(),
+                WorldKey::Interface(id) => resolve.id_of(*id).unwrap_or_default(),
+            };
+            let short = name.split_once('@').map_or(name.as_str(), |(path, _)| path);
+            short.strip_prefix("transom:plugin/").unwrap_or(short).to_owned()
         })
         .collect())
 }

@@ -49,7 +49,10 @@ fn build() -> Result<()> {
     toolchain.compile(&root.join("sdk-guest/Cargo.toml"), &target, &guests)?;
     for guest in &guests {
         let module = target.join(toolchain::MODULES).join(guest.module_name());
-        println!("guests: {}", guest.componentize(&module).with_context(|| format!("{}", guest.folder.display()))?);
+        println!(
+            "guests: {}",
+            guest.componentize(&module, &root).with_context(|| format!("{}", guest.folder.display()))?
+        );
     }
     Ok(())
 }

@@ -90,3 +90,18 @@ fn object(what: &str, data: &impl Serialize) -> Result<String> {
         _ => Err(crate::Error::new(format!("a tool's {what} has to be a JSON object; wrap it in a struct"))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn data_has_to_be_an_object() {
+        let answer = Answer::text("a").structured(&json!({"n": 1})).unwrap();
+        assert_eq!(answer.0.structured.as_deref(), Some("{\"n\":1}"));
+        assert!(Answer::text("a").structured(&[1, 2]).is_err());
+        assert!(Answer::text("a").metadata(&"text").is_err());
+    }
+}

@@ -89,13 +89,42 @@ impl<E: std::error::Error> From<E> for Error {
 }
 
 /// What the host answered, with its errors as ours.
-pub(crate) trait FromHost<T> {
+pub(crate) trait HostAnswer<T> {
     /// Keeps the code and the hint.
-    fn from_host(self) -> Result<T>;
+    fn into_ours(self) -> Result<T>;
 }
 
-impl<T> FromHost<T> for std::result::Result<T, types::Error> {
-    fn from_host(self) -> Result<T> {
+impl<T> HostAnswer<T> for std::result::Result<T, types::Error> {
+    fn into_ours(self) -> Result<T> {
         self.map_err(Error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_error_becomes_one_of_the_plugins_own() {
+        fn parse() -> Result<u32> {
+            Ok("x".parse::<u32>()?)
+        }
+        let error = parse().unwrap_err();
+        assert_eq!((error.code(), error.reason()), ("computer_use_failed", Some("plugin")));
+        assert_eq!(error.message(), "invalid digit found in string");
+    }
+
+    #[test]
+    fn the_hosts_errors_stay_what_they_are() {
+        let host = types::Error {
+            code: "computer_use_site_blocked".into(),
+            reason: None,
+            message: "refused".into(),
+            hint: Some("add it to hosts".into()),
+        };
+        let error = Err::<(), _>(host).into_ours().unwrap_err();
+        assert_eq!(error.code(), "computer_use_site_blocked");
+        assert!(!error.is("not_found"));
+        assert_eq!(error.0.hint.as_deref(), Some("add it to hosts"));
     }
 }

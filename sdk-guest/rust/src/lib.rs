@@ -1,22 +1,7 @@
 //! Write a Transom tool plugin in a few lines of Rust.
 //!
-//! ```ignore
-//! use transom_guest::prelude::*;
-//!
-//! #[derive(Deserialize, JsonSchema)]
-//! struct PriceArgs {
-//!     /// The article's number.
-//!     article: String,
-//! }
-//!
-//! fn price(call: Call, args: PriceArgs) -> Result<Answer> {
-//!     let tab = call.tab();
-//!     tab.navigate(&format!("https://shop.example.com/article/{}", args.article))?;
-//!     Ok(Answer::text(tab.text(".price")?))
-//! }
-//!
-//! export_tools! { Tool::read("price", "Reads an article's price", price) }
-//! ```
+//! The crate's README has a first plugin, whole. In short: a tool is a function of a [`Call`] and of arguments that are a
+//! struct, and [`export_tools!`] makes the component's exports of a list of them.
 //!
 //! What a plugin uses here is what its component imports: the linker drops the rest. The manifest's `[needs] interfaces`
 //! has to name each of these, or the host refuses the component and says which line is missing:
@@ -33,6 +18,10 @@
 //! | [`Call`] | always allowed |
 //!
 //! Not here: a runtime, threads, files, sockets, the environment. A plugin has its tab, its arguments and a deadline.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod answer;
 mod call;

@@ -8,7 +8,7 @@ use crate::{
     ClickOptions, Condition, ExtractFormat, ExtractOptions, Extracted, File, Image, NavigateOptions, OpenDialog, Page,
     PageSnapshot, ScreenshotOptions, SnapshotOptions, TabInfo, Target, TypeOptions,
     bindings::transom::plugin::{act, files, navigate, read, script, secrets, types},
-    error::{Error, FromHost, Result},
+    error::{Error, HostAnswer, Result},
 };
 
 /// The most that one `extract` gives, in characters.
@@ -43,7 +43,7 @@ impl From<types::Acted> for Acted {
 /// # Errors
 /// What the host says.
 pub fn tabs() -> Result<Vec<TabInfo>> {
-    navigate::tabs().from_host()
+    navigate::tabs().into_ours()
 }
 
 /// The names of the secrets that this plugin may type.
@@ -65,7 +65,7 @@ impl Tab {
     /// # Errors
     /// `computer_use_site_blocked` where a hop is not allowed; the reason `navigation` where the page would not load.
     pub fn navigate(&self, url: &str) -> Result<Page> {
-        navigate::navigate(&self.0, url, None).from_host()
+        navigate::navigate(&self.0, url, None).into_ours()
     }
 
     /// Loads a URL with options.
@@ -73,7 +73,7 @@ impl Tab {
     /// # Errors
     /// As [`Tab::navigate`].
     pub fn navigate_with(&self, url: &str, options: NavigateOptions) -> Result<Page> {
-        navigate::navigate(&self.0, url, Some(options)).from_host()
+        navigate::navigate(&self.0, url, Some(options)).into_ours()
     }
 
     /// One step back in the history.
@@ -81,7 +81,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn back(&self) -> Result<Page> {
-        navigate::back(&self.0, None).from_host()
+        navigate::back(&self.0, None).into_ours()
     }
 
     /// One step forward in the history.
@@ -89,7 +89,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn forward(&self) -> Result<Page> {
-        navigate::forward(&self.0, None).from_host()
+        navigate::forward(&self.0, None).into_ours()
     }
 
     /// Loads the page again.
@@ -97,7 +97,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn reload(&self) -> Result<Page> {
-        navigate::reload(&self.0, None).from_host()
+        navigate::reload(&self.0, None).into_ours()
     }
 
     /// Opens a tab, with a URL or with the binding's start URL, and makes it the active one.
@@ -105,7 +105,7 @@ impl Tab {
     /// # Errors
     /// As [`Tab::navigate`].
     pub fn open(url: Option<&str>) -> Result<Tab> {
-        navigate::open(url, None).from_host().map(Tab)
+        navigate::open(url, None).into_ours().map(Tab)
     }
 
     /// Makes a tab the active one, by its short id.
@@ -113,7 +113,7 @@ impl Tab {
     /// # Errors
     /// The reason `not_found` where there is no such tab.
     pub fn switch(id: &str) -> Result<Tab> {
-        navigate::switch(id).from_host().map(Tab)
+        navigate::switch(id).into_ours().map(Tab)
     }
 
     /// Closes the tab.
@@ -121,7 +121,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn close(self) -> Result<Vec<TabInfo>> {
-        navigate::close(&self.0).from_host()
+        navigate::close(&self.0).into_ours()
     }
 
     /// Waits until something is so, at most `timeout_ms` milliseconds if given.
@@ -129,7 +129,7 @@ impl Tab {
     /// # Errors
     /// The reason `timeout`.
     pub fn wait(&self, condition: &Condition, timeout_ms: Option<u32>) -> Result<()> {
-        navigate::wait(&self.0, condition, timeout_ms).from_host().map(drop)
+        navigate::wait(&self.0, condition, timeout_ms).into_ours().map(drop)
     }
 
     /// Waits until a selector matches something visible.
@@ -148,7 +148,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn snapshot(&self) -> Result<PageSnapshot> {
-        read::snapshot(&self.0, None).from_host()
+        read::snapshot(&self.0, None).into_ours()
     }
 
     /// A part of the page, or a view of it, as text with refs.
@@ -156,7 +156,7 @@ impl Tab {
     /// # Errors
     /// The reason `not_found` where the scope matches nothing.
     pub fn snapshot_with(&self, options: &SnapshotOptions) -> Result<PageSnapshot> {
-        read::snapshot(&self.0, Some(options)).from_host()
+        read::snapshot(&self.0, Some(options)).into_ours()
     }
 
     /// The whole plain text of an element, as a person sees it.
@@ -189,13 +189,13 @@ impl Tab {
     /// The reason `not_found` where nothing matches.
     pub fn extract(&self, target: Option<Target>, options: ExtractOptions) -> Result<Extracted> {
         let target = target.map(|target| target.0);
-        read::extract(&self.0, target.as_ref(), Some(options)).from_host()
+        read::extract(&self.0, target.as_ref(), Some(options)).into_ours()
     }
 
     /// Never half of something that is going to be parsed.
     fn whole(&self, target: &Target, format: ExtractFormat) -> Result<String> {
         let options = ExtractOptions { format: Some(format), max_chars: Some(TEXT_CHARS_MAX), timeout_ms: None };
-        let extracted = read::extract(&self.0, Some(&target.0), Some(options)).from_host()?;
+        let extracted = read::extract(&self.0, Some(&target.0), Some(options)).into_ours()?;
         if extracted.truncated {
             return Err(Error::new(format!("the element is longer than {TEXT_CHARS_MAX} characters")));
         }
@@ -207,7 +207,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn screenshot(&self) -> Result<Image> {
-        read::screenshot(&self.0, None, None).from_host()
+        read::screenshot(&self.0, None, None).into_ours()
     }
 
     /// A picture of an element or of the whole page, as a run file.
@@ -216,7 +216,7 @@ impl Tab {
     /// What the host says.
     pub fn screenshot_with(&self, target: Option<Target>, options: ScreenshotOptions) -> Result<Image> {
         let target = target.map(|target| target.0);
-        read::screenshot(&self.0, target.as_ref(), Some(options)).from_host()
+        read::screenshot(&self.0, target.as_ref(), Some(options)).into_ours()
     }
 }
 
@@ -227,7 +227,7 @@ impl Tab {
     /// # Errors
     /// The reasons `not_found`, `covered`, `disabled`, …: the last that held.
     pub fn click(&self, target: impl Into<Target>) -> Result<Acted> {
-        act::click(&self.0, &target.into().0, None).from_host().map(Acted::from)
+        act::click(&self.0, &target.into().0, None).into_ours().map(Acted::from)
     }
 
     /// Clicks with another button, several times, or with keys held.
@@ -235,7 +235,7 @@ impl Tab {
     /// # Errors
     /// As [`Tab::click`].
     pub fn click_with(&self, target: impl Into<Target>, options: ClickOptions) -> Result<Acted> {
-        act::click(&self.0, &target.into().0, Some(options)).from_host().map(Acted::from)
+        act::click(&self.0, &target.into().0, Some(options)).into_ours().map(Acted::from)
     }
 
     /// Types a text in place of what a field holds.
@@ -243,7 +243,7 @@ impl Tab {
     /// # Errors
     /// The reasons `not_found`, `read_only`, `not_editable`, …
     pub fn type_text(&self, target: impl Into<Target>, text: &str) -> Result<Acted> {
-        act::type_(&self.0, Some(&target.into().0), text, None).from_host().map(Acted::from)
+        act::type_(&self.0, Some(&target.into().0), text, None).into_ours().map(Acted::from)
     }
 
     /// Types a text with options; without a target into what has the focus.
@@ -252,7 +252,7 @@ impl Tab {
     /// As [`Tab::type_text`].
     pub fn type_with(&self, target: Option<Target>, text: &str, options: TypeOptions) -> Result<Acted> {
         let target = target.map(|target| target.0);
-        act::type_(&self.0, target.as_ref(), text, Some(options)).from_host().map(Acted::from)
+        act::type_(&self.0, target.as_ref(), text, Some(options)).into_ours().map(Acted::from)
     }
 
     /// Answers the dialog that is open: OK or Cancel, and for a prompt a text.
@@ -260,7 +260,7 @@ impl Tab {
     /// # Errors
     /// The reason `not_found` where none is open.
     pub fn answer_dialog(&self, accept: bool, text: Option<&str>) -> Result<OpenDialog> {
-        act::dialog(&self.0, accept, text).from_host()
+        act::dialog(&self.0, accept, text).into_ours()
     }
 }
 
@@ -271,7 +271,7 @@ impl Tab {
     /// # Errors
     /// The reason `script` where it throws; a value that is no `T`; a dialog that the script opened.
     pub fn evaluate<T: DeserializeOwned>(&self, script: &str) -> Result<T> {
-        let evaluated = script::evaluate(&self.0, script, None, None).from_host()?;
+        let evaluated = script::evaluate(&self.0, script, None, None).into_ours()?;
         if let Some(dialog) = evaluated.dialog {
             return Err(Error::new(format!("the script opened a {}, so its value is not known", dialog.kind)));
         }
@@ -283,7 +283,7 @@ impl Tab {
     /// # Errors
     /// The reasons `timeout` and `script`.
     pub fn wait_for_script(&self, script: &str, timeout_ms: Option<u32>) -> Result<()> {
-        script::wait_for(&self.0, script, timeout_ms).from_host().map(drop)
+        script::wait_for(&self.0, script, timeout_ms).into_ours().map(drop)
     }
 }
 
@@ -294,7 +294,7 @@ impl Tab {
     /// # Errors
     /// What the host says.
     pub fn download(&self, url: &str) -> Result<File> {
-        files::download(&self.0, &files::Source::Url(url.into()), None).from_host()
+        files::download(&self.0, &files::Source::Url(url.into()), None).into_ours()
     }
 
     /// Downloads what a click on an element starts.
@@ -302,7 +302,7 @@ impl Tab {
     /// # Errors
     /// The reason `no_download` where the click starts none.
     pub fn download_from(&self, target: impl Into<Target>) -> Result<File> {
-        files::download(&self.0, &files::Source::Target(target.into().0), None).from_host()
+        files::download(&self.0, &files::Source::Target(target.into().0), None).into_ours()
     }
 
     /// Puts a run file, by its handle, into a file input. A person approves it first. Answers with the URL afterwards.
@@ -310,7 +310,7 @@ impl Tab {
     /// # Errors
     /// `computer_use_upload_refused`, `…_rejected` and `…_timed_out`.
     pub fn upload(&self, target: impl Into<Target>, handle: &str) -> Result<String> {
-        files::upload(&self.0, &target.into().0, handle, None).from_host()
+        files::upload(&self.0, &target.into().0, handle, None).into_ours()
     }
 }
 
@@ -322,7 +322,7 @@ impl Tab {
     /// `computer_use_not_granted` where the binding doesn't list the secret for this plugin, or the secret is not for the
     /// host of the frame.
     pub fn type_secret(&self, target: impl Into<Target>, name: &str) -> Result<Acted> {
-        secrets::type_secret(&self.0, &target.into().0, name, false).from_host().map(Acted::from)
+        secrets::type_secret(&self.0, &target.into().0, name, false).into_ours().map(Acted::from)
     }
 
     /// The same, and presses Enter.
@@ -330,6 +330,6 @@ impl Tab {
     /// # Errors
     /// As [`Tab::type_secret`].
     pub fn submit_secret(&self, target: impl Into<Target>, name: &str) -> Result<Acted> {
-        secrets::type_secret(&self.0, &target.into().0, name, true).from_host().map(Acted::from)
+        secrets::type_secret(&self.0, &target.into().0, name, true).into_ours().map(Acted::from)
     }
 }

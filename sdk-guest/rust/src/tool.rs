@@ -142,3 +142,78 @@ fn schema_of<T: JsonSchema>() -> String {
     }
     schema.to_value().to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Nested {
+        /// How many
+        #[schemars(range(min = 1))]
+        n: u32,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    struct Args {
+        /// Who
+        name: String,
+        nested: Option<Nested>,
+    }
+
+    fn greet(_: Call, args: Args) -> Result<Answer> {
+        let n = args.nested.map_or(1, |nested| nested.n);
+        Ok(Answer::text(format!("hello {} x{n}", args.name)))
+    }
+
+    fn tools() -> Tools {
+        Tools(vec![Tool::read("greet", "Greets", greet)])
+    }
+
+    #[test]
+    fn a_schema_is_whole_and_takes_nothing_unknown() {
+        let schema: Value = serde_json::from_str(&schema_of::<Args>()).unwrap();
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["required"], json!(["name"]));
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["properties"]["name"]["description"], "Who");
+        let text = schema.to_string();
+        assert!(text.contains("\"minimum\":1"), "{text}");
+        for absent in ["$ref", "$defs", "$schema", "\"title\""] {
+            assert!(!text.contains(absent), "{absent} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_call_gets_its_typed_arguments() {
+        let result = tools().call("greet", r#"{"name": "Ada", "nested": {"n": 2}}"#).unwrap();
+        assert_eq!(result.content, "hello Ada x2");
+        assert!(result.success && !result.is_done);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_invalid_input() {
+        for (tool, arguments) in [("greet", "{}"), ("greet", "["), ("nope", "{}")] {
+            let error = tools().call(tool, arguments).unwrap_err();
+            assert_eq!((error.code.as_str(), error.reason), ("computer_use_invalid_input", None), "{tool} {arguments}");
+        }
+    }
+
+    #[test]
+    fn tools_are_described_as_they_were_written() {
+        let tool = Tool::write("buy", "Buys", greet).gives::<NestedOut>().only_on(&["shop.test"]).ends_sequence();
+        let described = Tools(vec![tool]).describe().remove(0);
+        assert_eq!((described.name.as_str(), described.effect), ("buy", Effect::Write));
+        assert!(described.ends_sequence);
+        assert_eq!(described.hosts, ["shop.test"]);
+        assert!(described.output_schema.unwrap().contains("\"n\""));
+    }
+
+    #[derive(Serialize, JsonSchema)]
+    struct NestedOut {
+        n: u32,
+    }
+}
