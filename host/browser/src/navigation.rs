@@ -189,7 +189,9 @@ impl Inner {
             dialog = self.dialog_on(tab) => return Ok(Arrival::Dialog(dialog?.told())),
             () = tokio::time::sleep_until(by) => return Err(no_answer(self.shared.look(|world| world.take_refusal(&tab.frame, mark.since)))),
         };
-        if let Some(refusal) = self.shared.look(|world| world.take_refusal(&tab.frame, mark.since)) {
+        if navigated.error_text.is_some()
+            && let Some(refusal) = self.shared.look(|world| world.take_refusal(&tab.frame, mark.since))
+        {
             return Err(refusal.into_error());
         }
         if navigated.is_download == Some(true) {
@@ -347,7 +349,9 @@ fn arrival_of(
     is_within: bool,
     now: Instant,
 ) -> Look<Result<Arrival, ToolError>> {
-    if let Some(refusal) = world.take_refusal(&tab.frame, mark.since) {
+    let has_arrived = world.frames.get(&tab.frame).is_some_and(|frame| frame.motion.last_commit > mark.since);
+    // What the new page begins by itself is the page's doing: the state tells of it.
+    if !has_arrived && let Some(refusal) = world.take_refusal(&tab.frame, mark.since) {
         return Look::Ready(Err(refusal.into_error()));
     }
     let Some(known) = world.tabs.with_frame(&tab.frame) else {

@@ -203,7 +203,9 @@ fn stage(
     if let Some(dialog) = &tab.dialog {
         return Ok(Stage::Dialog(dialog.told()));
     }
-    if let Some(refusal) = world.take_refusal(main, since) {
+    let has_arrived = world.frames.get(main).is_some_and(|frame| frame.motion.last_commit > since);
+    // What the page that it led to begins by itself is that page's doing: the state tells of it.
+    if !has_arrived && let Some(refusal) = world.take_refusal(main, since) {
         return Err(refusal.into_error());
     }
     let now = Instant::now();

@@ -21,7 +21,7 @@ offer('locate', (args) => {
   const { target, purpose = 'click', deadline_ms = 5_000 } = args;
   const started = performance.now();
   try {
-    const first = tryLocate(target, purpose, started);
+    const first = tryLocate(target, purpose, true);
     if (!first.moving) return finished(first, false);
   } catch (error) {
     if (!canHelpToWait(error)) throw error;
@@ -43,7 +43,7 @@ async function keepTrying(target, purpose, started, deadline_ms) {
     const waited_ms = performance.now() - started;
     freshPass();
     try {
-      const found = tryLocate(target, purpose, started);
+      const found = tryLocate(target, purpose, false);
       const still = before !== null && Math.abs(before.x - found.x) < 1 && Math.abs(before.y - found.y) < 1;
       if (!found.moving || still || waited_ms > Math.min(STILL_MS, deadline_ms)) return finished(found, true);
       before = found;
@@ -67,11 +67,12 @@ function nextFrame() {
   });
 }
 
-function tryLocate(target, purpose, started) {
+/** `first`: the first try of a call, which may scroll in search of a place where nothing lies over the element. */
+function tryLocate(target, purpose, first) {
   located = null;
   if (typeof target.x === 'number') return locatePoint(target, purpose);
   const element = target.focused ? focusedElement() : resolve(target);
-  const found = locateElement(retarget(element, purpose), purpose);
+  const found = locateElement(retarget(element, purpose), purpose, first);
   located = found.element;
   delete found.element;
   return found;
@@ -86,7 +87,7 @@ function retarget(element, purpose) {
   return purpose === 'type' || (isTag(control, 'input') && inputTypeOf(control) === 'file') ? control : element;
 }
 
-function locateElement(element, purpose) {
+function locateElement(element, purpose, first) {
   const facts = factsOf(element);
   if (purpose === 'read') return { ...facts, ...boxFacts(element), element };
   if (purpose === 'file' && facts.type === 'file') {
@@ -103,7 +104,7 @@ function locateElement(element, purpose) {
   if (purpose !== 'hover' && isSwitchedOff(element)) refuse('disabled', `${describe(element)} is disabled`);
   if (purpose === 'type') assertEditable(element);
   const moving = isMoving(shown);
-  const point = pointOf(element, shown, purpose !== 'type');
+  const point = pointOf(element, shown, purpose !== 'type', first);
   return { ...facts, ...boxFacts(element), ...point, moving, element };
 }
 
@@ -216,10 +217,15 @@ function isWhollyInView(element) {
 // --- The point to press ---
 
 /** Where to press: the first spot, from the middle outwards, at which the element would receive the event. */
-function pointOf(element, shown, mustHit) {
+function pointOf(element, shown, mustHit, first) {
   let hit = null;
-  for (const block of [null, 'center', 'end', 'start']) {
-    if (block !== null) scrollIntoView(shown, { block, inline: 'nearest', behavior: 'instant' });
+  for (const block of first ? [null, 'end', 'start', 'center'] : [null, 'center']) {
+    if (block !== null) {
+      // A page that is waited for isn't scrolled to and fro: only what isn't in the window is brought into it.
+      if (!first && hit !== null) break;
+      scrollIntoView(shown, { block, inline: 'nearest', behavior: 'instant' });
+      hit = null;
+    }
     const origin = originOf(ownerDocumentOf(shown));
     for (const spot of isTag(element, 'area') ? [spotOfArea(element, shown)] : spotsOf(shown)) {
       const point = toTop(origin, spot);
@@ -231,7 +237,7 @@ function pointOf(element, shown, mustHit) {
     }
   }
   const label = shown === element ? labelInstead(element) : null;
-  if (label && label !== shown) return pointOf(element, label, mustHit);
+  if (label && label !== shown) return pointOf(element, label, mustHit, first);
   refuseCovered(element, hit);
 }
 
