@@ -105,7 +105,7 @@ resolve = {{ "{SHOP_HOST}" = "{shop_addr}", "{outside_host}" = "{outside_addr}" 
 
 [[binding.plugin]]
 manifest = {manifest}
-verbs = ["navigate", "reload", "extract", "click", "type"]
+verbs = ["tabs", "navigate", "extract", "click", "type"]
 secrets = ["{SECRET}"]
 "#,
         start = value(&shop.url("/")),

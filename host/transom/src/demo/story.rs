@@ -26,7 +26,7 @@ type StepResult = Result<(), StepError>;
 const ASKED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Characters of a journal row's detail that are shown.
-const DETAIL_CHARS: usize = 110;
+const DETAIL_CHARS: usize = 80;
 
 /// Tells the story until its end or the first step that fails; says whether all held.
 pub(super) async fn tell(stage: &Stage, screen: &mut Screen, interactive: bool) -> io::Result<bool> {
@@ -324,7 +324,8 @@ fn refusal_in_state(result: &Value) -> Option<String> {
 
 fn describe(error: &ToolError) -> String {
     let reason = error.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    format!("{}{reason}: {}", error.code, error.message)
+    let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    format!("{}{reason}: {}{hint}", error.code, error.message)
 }
 
 fn text(value: &Value, field: &str) -> String {

@@ -16,5 +16,7 @@ pub mod http;
 pub mod render;
 pub mod server;
 pub mod stdio;
+#[cfg(test)]
+mod tests;
 
 pub use server::{Options, OptionsError, RunServer};

@@ -103,21 +103,15 @@ impl RunServer {
     /// A separator that is none, or by which two of the run's tools get one name.
     pub fn new(run: Run, options: &Options) -> Result<RunServer, OptionsError> {
         let separator = options.separator.as_str();
-        if !SEPARATORS.contains(&separator) {
-            return Err(OptionsError::Separator(separator.to_owned()));
-        }
-        let mut tools = Vec::with_capacity(run.tools().len());
-        let mut by_wire_name: HashMap<String, Offered> = HashMap::new();
-        for info in run.tools() {
-            let (prefix, name) = parts(&info.name);
-            let wire_name = format!("{prefix}{separator}{name}");
-            let offered = Offered { full_name: info.name.clone(), form: Form::of(name), at: tools.len() };
-            if let Some(other) = by_wire_name.insert(wire_name.clone(), offered) {
-                let separator = separator.to_owned();
-                return Err(OptionsError::Clash { separator, one: other.full_name, other: info.name.clone() });
-            }
-            tools.push(tool(wire_name, info));
-        }
+        let names: Vec<&str> = run.tools().iter().map(|tool| tool.name.as_str()).collect();
+        let names = wire_names(&names, separator)?;
+        let tools = names.iter().zip(run.tools()).map(|(name, info)| tool(name.clone(), info)).collect();
+        let offered = |(at, info): (usize, &ToolInfo)| Offered {
+            full_name: info.name.clone(),
+            form: Form::of(parts(&info.name).1),
+            at,
+        };
+        let by_wire_name = names.into_iter().zip(run.tools().iter().enumerate().map(offered)).collect();
         let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("transom", env!("CARGO_PKG_VERSION")).with_title("Transom"))
             .with_instructions(instructions(run.tools(), separator));
@@ -204,6 +198,25 @@ impl ServerHandler for RunServer {
     }
 }
 
+/// The names on the wire, in the order of the full names.
+fn wire_names(full_names: &[&str], separator: &str) -> Result<Vec<String>, OptionsError> {
+    if !SEPARATORS.contains(&separator) {
+        return Err(OptionsError::Separator(separator.to_owned()));
+    }
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    let mut names = Vec::with_capacity(full_names.len());
+    for full_name in full_names {
+        let (prefix, name) = parts(full_name);
+        let wire_name = format!("{prefix}{separator}{name}");
+        if let Some(one) = seen.insert(wire_name.clone(), full_name) {
+            let (one, other) = (one.to_owned(), (*full_name).to_owned());
+            return Err(OptionsError::Clash { separator: separator.to_owned(), one, other });
+        }
+        names.push(wire_name);
+    }
+    Ok(names)
+}
+
 /// Prefix and name of a full name.
 fn parts(full_name: &str) -> (&str, &str) {
     full_name.split_once('.').unwrap_or(("", full_name))
@@ -231,7 +244,10 @@ fn light(mut schema: Map<String, Value>) -> Map<String, Value> {
         state.remove("properties");
     }
     for field in fields.values_mut().filter_map(Value::as_object_mut) {
-        field.iter_mut().filter(|(keyword, _)| *keyword != "description").for_each(|(keyword, value)| undescribed(keyword, value));
+        field
+            .iter_mut()
+            .filter(|(keyword, _)| *keyword != "description")
+            .for_each(|(keyword, value)| undescribed(keyword, value));
     }
     schema
 }
@@ -359,6 +375,20 @@ mod tests {
             "required": ["dialog"]
         });
         assert_eq!(Value::Object(light(object(&schema))), expected);
+    }
+
+    #[test]
+    fn a_separator_by_which_two_tools_would_be_one_is_refused() {
+        let names = ["shop.a_list", "shop_a.list"];
+        for separator in [".", "-", "__"] {
+            assert!(wire_names(&names, separator).is_ok(), "{separator}");
+        }
+        let clash = wire_names(&names, "_").unwrap_err();
+        assert_eq!(
+            clash.to_string(),
+            "with the separator `_`, `shop.a_list` and `shop_a.list` have the same name: use another"
+        );
+        assert_eq!(wire_names(&names, "/").unwrap_err(), OptionsError::Separator("/".into()));
     }
 
     #[test]
