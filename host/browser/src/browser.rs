@@ -216,13 +216,16 @@ impl Browser {
         self.inner.connection.lost().await;
     }
 
-    /// Crashes the renderer of a tab (default: the active one), as a fault in it would.
+    /// Sends one command to the active tab's agent as it stands: for tests that need a fault, and for measuring the floor that verbs
+    /// are held to. No verb goes this way.
     #[doc(hidden)]
-    pub fn crash_for_tests(&self, tab: Option<&TabId>) {
-        use chromiumoxide_cdp::cdp::browser_protocol::page::CrashParams;
-        if let Ok(tab) = self.inner.tab(tab) {
-            tab.session.post(&CrashParams::default());
-        }
+    pub async fn command_for_tests(
+        &self,
+        method: &'static str,
+        parameters: serde_json::Value,
+    ) -> Option<serde_json::Value> {
+        let tab = self.inner.tab(None).ok()?;
+        tab.session.send(&RawCommand { method, parameters }).parsed().await.ok()
     }
 
     /// Ends the browser: asks Chromium to close, and lets go of the pipe, at whose end Chromium exits in any case.
@@ -233,6 +236,28 @@ impl Browser {
         drop(tasks);
         self.inner.connection.lost().await;
     }
+}
+
+/// See [`Browser::command_for_tests`].
+struct RawCommand {
+    method: &'static str,
+    parameters: serde_json::Value,
+}
+
+impl serde::Serialize for RawCommand {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.parameters.serialize(serializer)
+    }
+}
+
+impl chromiumoxide_types::Method for RawCommand {
+    fn identifier(&self) -> chromiumoxide_types::MethodId {
+        self.method.into()
+    }
+}
+
+impl chromiumoxide_types::Command for RawCommand {
+    type Response = serde_json::Value;
 }
 
 fn live_page_of(url: &str, origin: &str) -> LivePage {

@@ -11,7 +11,7 @@ async fn a_crashed_page_fails_its_calls_at_once_and_navigate_brings_the_tab_back
     let crash = async {
         // The script is in the page before the page goes.
         t.call("wait", json!({"ms": 300})).await;
-        t.browser.crash_for_tests(None);
+        t.browser.command_for_tests("Page.crash", json!({})).await;
     };
     let (ended, ()) = tokio::join!(endless, crash);
     assert!(ended.as_ref().is_err_and(|error| error.is(Reason::PageCrashed)), "{ended:?}");
@@ -35,13 +35,8 @@ async fn a_crashed_page_fails_its_calls_at_once_and_navigate_brings_the_tab_back
 async fn reload_brings_a_crashed_tab_back_too() {
     let t = browser(&[("a/", "<title>Shop</title>")]).await;
     t.go("a/").await;
-    t.browser.crash_for_tests(None);
-    loop {
-        match t.try_call("evaluate", json!({"script": "1"})).await {
-            Ok(_) => {}
-            Err(error) => break assert!(error.is(Reason::PageCrashed), "{error:?}"),
-        }
-    }
+    t.browser.command_for_tests("Page.crash", json!({})).await;
+    t.fail_for("evaluate", json!({"script": "1"}), Reason::PageCrashed).await;
     assert_eq!(t.call("reload", json!({})).await["title"], "Shop");
     assert_eq!(t.eval("document.title").await, "Shop");
 }

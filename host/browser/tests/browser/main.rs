@@ -19,6 +19,7 @@ mod deadlines;
 mod dialogs;
 mod download;
 mod evaluate;
+mod floor;
 mod frames;
 mod gate;
 mod navigate;
