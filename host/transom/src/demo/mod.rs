@@ -26,6 +26,7 @@ use std::{
 };
 
 use anstyle::Style;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{
     exit::{Exit, Failure},
@@ -69,11 +70,12 @@ pub struct Args {
 /// Runs the demo. The code is 0 only when every step held.
 ///
 /// # Errors
-/// When standard output is closed.
+/// When standard output is closed, or signals can't be handled.
 pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let interrupted = tokio::signal::ctrl_c();
+    // From here on: a signal that comes while the stage is being set must not leave it standing.
+    let mut interrupt = signal(SignalKind::interrupt())?;
     if args.shop_only {
-        return serve_shop(args.port, interrupted).await;
+        return serve_shop(args.port, &mut interrupt).await;
     }
     if args.interactive && !std::io::stdin().is_terminal() {
         return Ok(fail(&Failure::usage("--interactive needs a terminal to ask at")));
@@ -84,16 +86,21 @@ pub async fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let began = Instant::now();
     let mut screen = Screen::new(args.json);
-    let stage = match Stage::set(&manifest).await {
+    let set = tokio::select! {
+        set = Stage::set(&manifest) => set,
+        _ = interrupt.recv() => return Ok(Exit::Interrupted.into()),
+    };
+    let stage = match set {
         Ok(stage) => stage,
         Err(failure) => return Ok(fail(&failure)),
     };
     let held = tokio::select! {
-        held = story::tell(&stage, &mut screen, args.interactive) => Some(held?),
-        _ = interrupted => None,
+        held = story::tell(&stage, &mut screen, args.interactive) => Some(held),
+        _ = interrupt.recv() => None,
     };
     stage.strike().await;
     let Some(held) = held else { return Ok(Exit::Interrupted.into()) };
+    let held = held?;
     screen.end(held, began.elapsed())?;
     Ok(if held { Exit::Ok } else { Exit::Failed }.into())
 }
@@ -133,7 +140,7 @@ fn above(start: &Path) -> Option<PathBuf> {
     start.ancestors().map(|folder| folder.join(PLUGIN)).find(|manifest| manifest.is_file())
 }
 
-async fn serve_shop(port: u16, interrupted: impl Future<Output = std::io::Result<()>>) -> anyhow::Result<ExitCode> {
+async fn serve_shop(port: u16, interrupt: &mut Signal) -> anyhow::Result<ExitCode> {
     const BOLD: Style = Style::new().bold();
     let shop = match Shop::start_on(port).await {
         Ok(shop) => shop,
@@ -154,7 +161,7 @@ async fn serve_shop(port: u16, interrupted: impl Future<Output = std::io::Result
         password = shop.password(),
         start = shop.url("/"),
     ))?;
-    interrupted.await?;
+    interrupt.recv().await;
     Ok(Exit::Ok.into())
 }
 

@@ -170,7 +170,7 @@ impl Story<'_> {
         self.screen.say(format!("waiting: {what}"))?;
         self.screen.fact("asked", what.as_str());
         let (answer, by) = if interactive {
-            (ask_at_terminal(&what).await?, "the person at the terminal")
+            (ask_at_terminal().await?, "the person at the terminal")
         } else {
             self.screen
                 .say("answer: approve, by the demo itself, which stands in for you here (--interactive asks you)")?;
@@ -296,8 +296,8 @@ async fn asked(stage: &Stage) -> Approval {
     }
 }
 
-async fn ask_at_terminal(what: &str) -> Result<Answer, StepError> {
-    crate::output::note(&format!("   {what}\n   Approve? [y/N] "));
+async fn ask_at_terminal() -> Result<Answer, StepError> {
+    crate::output::note("   approve? [y/N]");
     let line = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
         io::stdin().read_line(&mut line).map(|_| line)
