@@ -171,7 +171,8 @@ function spotOfArea(area, image) {
   const rect = rectOf(image);
   const numbers = (attr(area, 'coords') ?? '').split(',').map(Number).filter(Number.isFinite);
   const shape = (attr(area, 'shape') ?? 'rect').toLowerCase();
-  if (shape === 'default' || numbers.length < 2) return { x: rect.left + rect.width / 2, y: rect.top + rect.height / 2 };
+  if (shape === 'default' || numbers.length < 2)
+    return { x: rect.left + rect.width / 2, y: rect.top + rect.height / 2 };
   const isCircle = shape.startsWith('circ');
   const middle = (values) => (Math.min(...values) + Math.max(...values)) / 2;
   const x = isCircle ? numbers[0] : middle(numbers.filter((_, i) => i % 2 === 0));
@@ -205,7 +206,8 @@ function isMoving(element) {
 }
 
 /** Colours, shadows and opacity may animate for ever without moving anything. */
-const STILL_PROPERTIES = /^(offset|computedOffset|easing|composite|opacity|.*[cC]olor|background.*|boxShadow|textShadow|filter|backdropFilter|fill|stroke.*|outline.*|visibility|cursor|caret.*)$/;
+const STILL_PROPERTIES =
+  /^(offset|computedOffset|easing|composite|opacity|.*[cC]olor|background.*|boxShadow|textShadow|filter|backdropFilter|fill|stroke.*|outline.*|visibility|cursor|caret.*)$/;
 const movesBoxes = (keyframe) => Object.keys(keyframe).some((property) => !STILL_PROPERTIES.test(property));
 
 function isWhollyInView(element) {
@@ -232,7 +234,11 @@ function pointOf(element, shown, mustHit, first) {
       if (!isInWindow(point)) continue;
       if (!mustHit) return point;
       const there = hitAt(point.x, point.y);
-      if (there && (receives(element, there) || (shown !== element && !isTag(element, 'area') && isAround(shown, there)))) return point;
+      if (
+        there &&
+        (receives(element, there) || (shown !== element && !isTag(element, 'area') && isAround(shown, there)))
+      )
+        return point;
       hit ??= there;
     }
   }
@@ -255,7 +261,16 @@ function* spotsOf(element) {
   for (const box of boxes) yield { x: box.left + box.width / 2, y: box.top + box.height / 2 };
   const [first] = boxes;
   if (!first) return;
-  for (const [x, y] of [[0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.1], [0.9, 0.1], [0.1, 0.9], [0.9, 0.9]]) {
+  for (const [x, y] of [
+    [0.25, 0.5],
+    [0.75, 0.5],
+    [0.5, 0.25],
+    [0.5, 0.75],
+    [0.1, 0.1],
+    [0.9, 0.1],
+    [0.1, 0.9],
+    [0.9, 0.9],
+  ]) {
     yield { x: first.left + first.width * x, y: first.top + first.height * y };
   }
 }
@@ -269,7 +284,8 @@ function locatePoint({ x, y }, purpose) {
   if (!hit) refuse('not_found', `there is nothing at (${x}, ${y})`);
   if (purpose === 'type') {
     hit = retarget(hit, purpose);
-    for (let at = hit; at && !isEditable(hit); at = flatParentOf(at)) if (nodeTypeOf(at) === ELEMENT && isEditable(at)) hit = at;
+    for (let at = hit; at && !isEditable(hit); at = flatParentOf(at))
+      if (nodeTypeOf(at) === ELEMENT && isEditable(at)) hit = at;
     if (isSwitchedOff(hit)) refuse('disabled', `${describe(hit)} is disabled`);
     if (!isFrame(hit)) assertEditable(hit);
   }

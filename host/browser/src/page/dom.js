@@ -109,7 +109,10 @@ const adoptedStyleSheetsOf = getterInScope('adoptedStyleSheets');
 const queries = {
   [ELEMENT]: [method(Element.prototype, 'querySelector'), method(Element.prototype, 'querySelectorAll')],
   [DOCUMENT]: [method(Document.prototype, 'querySelector'), method(Document.prototype, 'querySelectorAll')],
-  [FRAGMENT]: [method(DocumentFragment.prototype, 'querySelector'), method(DocumentFragment.prototype, 'querySelectorAll')],
+  [FRAGMENT]: [
+    method(DocumentFragment.prototype, 'querySelector'),
+    method(DocumentFragment.prototype, 'querySelectorAll'),
+  ],
 };
 const querySelector = (scope, selector) => queries[nodeTypeOf(scope)][0](scope, selector);
 const querySelectorAll = (scope, selector) => queries[nodeTypeOf(scope)][1](scope, selector);

@@ -135,11 +135,18 @@ function bringPointIntoView(element, x, y) {
     const origin = inner ? originOf(inner) : null;
     const view = inner ? viewOf(inner) : null;
     const frame = inner
-      ? { left: origin.x, top: origin.y, right: origin.x + view.innerWidth * origin.scale, bottom: origin.y + view.innerHeight * origin.scale }
+      ? {
+          left: origin.x,
+          top: origin.y,
+          right: origin.x + view.innerWidth * origin.scale,
+          bottom: origin.y + view.innerHeight * origin.scale,
+        }
       : edgesOf(rectInTop(at));
     const point = pointOfFrame(element, x, y);
-    if (point.x < frame.left || point.x >= frame.right) setScrollLeft(box, scrollLeftOf(box) + point.x - (frame.left + frame.right) / 2);
-    if (point.y < frame.top || point.y >= frame.bottom) setScrollTop(box, scrollTopOf(box) + point.y - (frame.top + frame.bottom) / 2);
+    if (point.x < frame.left || point.x >= frame.right)
+      setScrollLeft(box, scrollLeftOf(box) + point.x - (frame.left + frame.right) / 2);
+    if (point.y < frame.top || point.y >= frame.bottom)
+      setScrollTop(box, scrollTopOf(box) + point.y - (frame.top + frame.bottom) / 2);
   }
 }
 

@@ -63,7 +63,8 @@ function searchRules(rules, found, left, nested) {
 }
 
 /** The selector of the elements whose `::before` or `::after` a selector is about. */
-const elementsOf = (selector) => selector.replace(/(^|[\s>+~,(])::?(?:before|after)/g, '$1*').replace(/::?(?:before|after)/g, '');
+const elementsOf = (selector) =>
+  selector.replace(/(^|[\s>+~,(])::?(?:before|after)/g, '$1*').replace(/::?(?:before|after)/g, '');
 
 function joinedSelectors(selectors) {
   const all = selectors.filter((selector) => selector !== null);
@@ -79,7 +80,10 @@ function joinedSelectors(selectors) {
 }
 
 const contentAddsText = (content) =>
-  content !== '' && content !== 'none' && content !== 'normal' && (/attr\(|counter|var\(/.test(content) || isReadable(oneLine(contentStrings(content))));
+  content !== '' &&
+  content !== 'none' &&
+  content !== 'normal' &&
+  (/attr\(|counter|var\(/.test(content) || isReadable(oneLine(contentStrings(content))));
 
 /** The strings of a `content` value, with the alternative text after a `/` instead of them where there is one. */
 function contentStrings(content) {
@@ -107,7 +111,14 @@ function generatedText(element, which) {
   if (where === null || (where !== ANYWHERE && !matches(element, where))) return '';
   const style = getComputedStyle(element, which);
   const content = style.content;
-  if (content === 'none' || content === 'normal' || content === '' || style.display === 'none' || style.visibility !== 'visible') return '';
+  if (
+    content === 'none' ||
+    content === 'normal' ||
+    content === '' ||
+    style.display === 'none' ||
+    style.visibility !== 'visible'
+  )
+    return '';
   const text = contentStrings(content);
   if (!isReadable(text)) return '';
   return INLINE.has(style.display) ? text : ` ${text} `;

@@ -26,7 +26,8 @@ function hitAt(x, y, scope = document) {
   return hit;
 }
 
-const WIDER = 'a[href], button, label, summary, [role="button"], [role="link"], [role="option"], [role="tab"], [role="menuitem"], [role="checkbox"], [role="radio"], [role="switch"]';
+const WIDER =
+  'a[href], button, label, summary, [role="button"], [role="link"], [role="option"], [role="tab"], [role="menuitem"], [role="checkbox"], [role="radio"], [role="switch"]';
 
 /** Would an event on `hit` be one on `target`? */
 function receives(target, hit) {
@@ -74,7 +75,10 @@ function coverOf(target, hit) {
 
 /** An element as a style sheet would name it: `div#promo-veil`, `section.hero.dark`. One line, whatever the page wrote. */
 function cssLabel(element) {
-  const safe = (word) => oneLine(word).replace(/[^\p{L}\p{N}_:.-]/gu, '').slice(0, 60);
+  const safe = (word) =>
+    oneLine(word)
+      .replace(/[^\p{L}\p{N}_:.-]/gu, '')
+      .slice(0, 60);
   const tag = safe(tagOf(element));
   const id = safe(idOf(element));
   if (id) return `${tag}#${id}`;
@@ -86,7 +90,8 @@ function cssLabel(element) {
 function describe(element) {
   const role = roleOf(element);
   const name = nameOf(element);
-  if (name && name.length <= LIMITS.clickableName) return `${role === 'generic' || role === 'none' ? tagOf(element) : role} ${quoted(name)}`;
+  if (name && name.length <= LIMITS.clickableName)
+    return `${role === 'generic' || role === 'none' ? tagOf(element) : role} ${quoted(name)}`;
   return cssLabel(element);
 }
 

@@ -5,12 +5,14 @@
 //
 // Not here: rendered text (rendered_text.js); hidden parts are markup too, and stay.
 
-const LEFT_OUT = new Set(['script', 'style', 'noscript', 'template', 'link', 'meta', 'base']);
-const VOID = new Set(['area', 'base', 'br', 'col', 'embed', 'hr', 'img', 'input', 'link', 'meta', 'source', 'track', 'wbr']);
-const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'cite', 'data', 'xlink:href']);
+const LEFT_OUT = words('script style noscript template link meta base');
+const VOID = words('area base br col embed hr img input link meta source track wbr');
+const ADDRESSES = words('href src action formaction poster cite data xlink:href');
 
-const escapeText = (text) => text.replace(/[&<>\u00a0]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '\u00a0': '&nbsp;' })[char]);
-const escapeValue = (text) => text.replace(/[&"\u00a0]/g, (char) => ({ '&': '&amp;', '"': '&quot;', '\u00a0': '&nbsp;' })[char]);
+const escapeText = (text) =>
+  text.replace(/[&<>\u00a0]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '\u00a0': '&nbsp;' })[char]);
+const escapeValue = (text) =>
+  text.replace(/[&"\u00a0]/g, (char) => ({ '&': '&amp;', '"': '&quot;', '\u00a0': '&nbsp;' })[char]);
 
 function htmlOf(element, max) {
   const out = { parts: [], length: 0, max };
@@ -53,7 +55,8 @@ function attributesOf(element, tag) {
   let text = '';
   for (const name of attrNamesOf(element)) {
     const lower = name.toLowerCase();
-    if (lower.startsWith('on') || lower === 'style' || lower === 'nonce' || lower === 'srcdoc' || lower === 'integrity') continue;
+    if (lower.startsWith('on') || lower === 'style' || lower === 'nonce' || lower === 'srcdoc' || lower === 'integrity')
+      continue;
     const value = attr(element, name) ?? '';
     if (ADDRESSES.has(lower) && /^[\s\u0000-\u001f]*(javascript|data|vbscript):/i.test(value)) continue;
     if (lower === 'value' && tag === 'input' && isHtml(element) && inputTypeOf(element) === 'password') continue;

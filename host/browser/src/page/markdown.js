@@ -49,7 +49,11 @@ const tidyInline = (text) =>
 /** Stands for a hard break until the paragraph is done; no text of a page holds it. */
 const HARD_BREAK = '\u0000';
 
-const escapeMarkdown = (text) => text.replace(/\u0000/g, '').replace(/[\\`*_[\]<>]/g, '\\$&').replace(/^(\s*)([-+#>]|\d+[.)])(?=\s)/gm, '$1\\$2');
+const escapeMarkdown = (text) =>
+  text
+    .replace(/\u0000/g, '')
+    .replace(/[\\`*_[\]<>]/g, '\\$&')
+    .replace(/^(\s*)([-+#>]|\d+[.)])(?=\s)/gm, '$1\\$2');
 
 const MARKS = { strong: '**', b: '**', em: '_', i: '_', del: '~~', s: '~~' };
 
@@ -65,7 +69,8 @@ function writeMarkdown(element, out, depth) {
   const seen = look(element);
   if (!seen.rendered) return;
   const tag = isHtml(element) ? tagOf(element) : '';
-  if (Object.hasOwn(HEADINGS, tag)) return asBlock(element, out, depth, (text) => `${'#'.repeat(HEADINGS[tag])} ${text.replace(/\\?\n/g, ' ')}`);
+  if (Object.hasOwn(HEADINGS, tag))
+    return asBlock(element, out, depth, (text) => `${'#'.repeat(HEADINGS[tag])} ${text.replace(/\\?\n/g, ' ')}`);
   switch (tag) {
     case 'br':
       return out.inline(HARD_BREAK);
@@ -112,7 +117,8 @@ function writeMarkdown(element, out, depth) {
     case 'del':
     case 's': {
       const text = tidyInline(inner(element, out, depth, true));
-      if (text) out.inline(`${edgeBlank(element, 'start')}${MARKS[tag]}${text}${MARKS[tag]}${edgeBlank(element, 'end')}`);
+      if (text)
+        out.inline(`${edgeBlank(element, 'start')}${MARKS[tag]}${text}${MARKS[tag]}${edgeBlank(element, 'end')}`);
       return;
     }
   }
@@ -211,7 +217,9 @@ function writePre(element, out) {
   out.endBlock();
   const { text } = renderedText(element, out.max);
   if (!text.trim()) return;
-  const language = /(?:^|\s)lang(?:uage)?-([\w+#-]{1,30})/.exec(`${attr(element, 'class') ?? ''} ${attr(querySelector(element, 'code') ?? element, 'class') ?? ''}`);
+  const language = /(?:^|\s)lang(?:uage)?-([\w+#-]{1,30})/.exec(
+    `${attr(element, 'class') ?? ''} ${attr(querySelector(element, 'code') ?? element, 'class') ?? ''}`,
+  );
   const fence = fenceFor(text, 3);
   out.block(`${fence}${language ? language[1] : ''}\n${text.replace(/\n+$/, '')}\n${fence}`);
 }

@@ -9,10 +9,10 @@
 //
 // Not here: shortening or quoting (snapshot.js, text_safety.js).
 
-const NAMED_BY_CONTENT = new Set([
-  'button', 'cell', 'checkbox', 'columnheader', 'gridcell', 'heading', 'link', 'menuitem', 'menuitemcheckbox',
-  'menuitemradio', 'option', 'radio', 'rowheader', 'switch', 'tab', 'term', 'tooltip', 'treeitem',
-]);
+const NAMED_BY_CONTENT = words(`
+  button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio
+  rowheader switch tab term tooltip treeitem
+`);
 
 /** A share of a name stops growing here: a name this long is dropped anyway. */
 const SHARE = 4 * LIMITS.name;
@@ -68,7 +68,11 @@ function referenced(element, attribute, property) {
   const reflected = element[property];
   if (Array.isArray(reflected)) return reflected;
   const scope = scopeOf(element);
-  return nodeTypeOf(scope) === ELEMENT ? [] : idsIn(attr(element, attribute)).map((id) => getElementById(scope, id)).filter(Boolean);
+  return nodeTypeOf(scope) === ELEMENT
+    ? []
+    : idsIn(attr(element, attribute))
+        .map((id) => getElementById(scope, id))
+        .filter(Boolean);
 }
 
 function tooltip(element) {
@@ -120,9 +124,14 @@ function inputName(element) {
     case 'button':
     case 'submit':
     case 'reset':
-      return oneLine(inputValueOf(element)) || (hasAttr(element, 'value') ? '' : BUTTON_TEXTS[type] ?? '');
+      return oneLine(inputValueOf(element)) || (hasAttr(element, 'value') ? '' : (BUTTON_TEXTS[type] ?? ''));
     case 'image':
-      return oneLine(attr(element, 'alt') ?? '') || oneLine(attr(element, 'value') ?? '') || tooltip(element) || BUTTON_TEXTS.submit;
+      return (
+        oneLine(attr(element, 'alt') ?? '') ||
+        oneLine(attr(element, 'value') ?? '') ||
+        tooltip(element) ||
+        BUTTON_TEXTS.submit
+      );
     case 'file':
       return tooltip(element) || BUTTON_TEXTS.file;
     case 'checkbox':
@@ -135,7 +144,8 @@ function inputName(element) {
 
 const BUTTON_TEXTS = { submit: 'Submit', reset: 'Reset', file: 'Choose File' };
 
-const placeholder = (element) => oneLine(attr(element, 'placeholder') ?? '') || oneLine(attr(element, 'aria-placeholder') ?? '');
+const placeholder = (element) =>
+  oneLine(attr(element, 'placeholder') ?? '') || oneLine(attr(element, 'aria-placeholder') ?? '');
 
 function svgName(element, tag) {
   const title = svgTitleOf(element);
@@ -204,7 +214,7 @@ function shareOf(element, walk, named) {
 /** Boxes of their own, in a line or not, are read apart from what is beside them. */
 const standsApart = (display) => display !== 'inline' && display !== 'contents' && display !== 'none';
 
-const PLAIN_TAGS = new Set(['div', 'span', 'b', 'i', 'p', 'strong', 'em', 'small']);
+const PLAIN_TAGS = words('div span b i p strong em small');
 const isPlainTag = (element) => PLAIN_TAGS.has(tagOf(element));
 
 /** What stands for the element instead of its content; null if its content does. */
@@ -317,5 +327,13 @@ const NESTED_GROUPS = new Set(['group', 'tree', 'menu']);
 function skipsNames(element) {
   const tag = tagOf(element);
   if (!isHtml(element)) return NEVER_DRAWN_SVG.has(tag);
-  return NEVER_DRAWN.has(tag) || tag === 'iframe' || tag === 'textarea' || tag === 'object' || tag === 'video' || tag === 'audio' || tag === 'canvas';
+  return (
+    NEVER_DRAWN.has(tag) ||
+    tag === 'iframe' ||
+    tag === 'textarea' ||
+    tag === 'object' ||
+    tag === 'video' ||
+    tag === 'audio' ||
+    tag === 'canvas'
+  );
 }

@@ -9,13 +9,15 @@
 // Not here: lines and refs (snapshot.js).
 
 /** Roles that say nothing to a reader beyond the text inside: inline marks, and boxes of tables. */
-const TRANSPARENT = new Set([
-  'generic', 'none', 'rowgroup', 'emphasis', 'strong', 'code', 'deletion', 'insertion', 'mark', 'subscript', 'superscript',
-  'time', 'term', 'definition', 'suggestion', 'document',
-]);
+const TRANSPARENT = words(`
+  generic none rowgroup emphasis strong code deletion insertion mark subscript superscript time term definition
+  suggestion document
+`);
 
 /** Roles that are worth a line even when nothing is inside and nothing names them. */
-const WORTH_A_LINE = new Set(['cell', 'gridcell', 'columnheader', 'rowheader', 'separator', 'img', 'progressbar', 'meter', 'alert', 'alertdialog', 'dialog', 'iframe', 'video', 'audio']);
+const WORTH_A_LINE = words(`
+  cell gridcell columnheader rowheader separator img progressbar meter alert alertdialog dialog iframe video audio
+`);
 
 /** Builds the outline of a page or a part of it. Every item that it makes is counted, roughly, against `budget`. */
 class Outliner {
@@ -33,14 +35,14 @@ class Outliner {
     const items = new Items(this);
     const root = rootElementOf(inner);
     const top = modalOf(inner) ?? root;
-    if (top) this.visit(top, { items, depth, clip, parent: null, pointer: false, inLeaf: false });
+    if (top) this.visit(top, { items, depth, clip, parent: null, pointer: false, muted: false });
     return items.done();
   }
 
   ofElement(element) {
     const items = new Items(this);
     const clip = this.viewport ? windowClip() : null;
-    this.visit(element, { items, depth: 0, clip, parent: null, pointer: false, inLeaf: false });
+    this.visit(element, { items, depth: 0, clip, parent: null, pointer: false, muted: false });
     return items.done();
   }
 
@@ -57,14 +59,15 @@ class Outliner {
     const role = roleOf(element);
     const inView = this.viewport ? meets(element, seen, at.clip) : true;
     const operable = seen.visible && inView && canOperate(element, role, tag, seen, at);
-    const node = this.nodeFor(element, role, tag, seen, operable && inView);
+    const node = this.nodeFor(element, role, seen, operable);
     const inside = {
       items: node ? new Items(this) : at.items,
       depth: at.depth + 1,
       clip: at.clip && !isFrame(element) ? clipInside(element, seen, at.clip) : at.clip,
       parent: element,
       pointer: seen.pointer,
-      muted: at.muted || namesAnother(element, tag),
+      // Text that is listed as a name; a control inside has text of its own.
+      muted: !CONTROLS.has(role) && (at.muted || namesAnother(element, tag)),
     };
     const block = !node && seen.block;
     if (block) at.items.endLine();
@@ -79,15 +82,15 @@ class Outliner {
       return;
     }
     if (isTag(element, 'select') && roleOf(element) === 'combobox') {
-      for (const option of optionsOf(element)) inside.items.push(newNode(option, 'option', shortName(option), statesOf(option, 'option'), null, false));
+      for (const option of optionsOf(element))
+        inside.items.push(newNode(option, 'option', shortName(option), statesOf(option, 'option'), null, false));
       return;
     }
-    const children = flatChildrenOf(element);
-    const shown = seen.visible && inView !== false;
+    const shown = seen.visible && inView;
     let textToo = seen.visible && !inside.muted;
     let asked = false;
     if (shown && textToo) inside.items.text(generatedText(element, '::before'));
-    for (const child of children) {
+    for (const child of flatChildrenOf(element)) {
       if (this.stopped) return;
       if (nodeTypeOf(child) === TEXT) {
         if (!textToo) continue;
@@ -121,7 +124,7 @@ class Outliner {
   }
 
   /** The node of an element that gets one of its own, before its children are known; null for what passes them on. */
-  nodeFor(element, role, tag, seen, operable) {
+  nodeFor(element, role, seen, operable) {
     if (!seen.visible && !operable) {
       // A hidden box still holds visible children together as a list, a table or a dialog.
       if (TRANSPARENT.has(role) || CONTROLS.has(role) || NAMED_BY_CONTENT.has(role)) return null;
@@ -133,8 +136,16 @@ class Outliner {
       return name ? newNode(element, role, name, '', null, false) : null;
     }
     const shownRole = TRANSPARENT.has(role) ? 'generic' : role;
-    const node = newNode(element, shownRole, nameForLine(element, shownRole, operable), statesOf(element, role), valueOf(element, role), operable);
-    node.byContent = (shownRole === 'generic' || shownRole === 'cell' || shownRole === 'gridcell') && !givenName(element);
+    const node = newNode(
+      element,
+      shownRole,
+      nameForLine(element, shownRole, operable),
+      statesOf(element, role),
+      valueOf(element, role),
+      operable,
+    );
+    node.byContent =
+      (shownRole === 'generic' || shownRole === 'cell' || shownRole === 'gridcell') && !givenName(element);
     return node;
   }
 
@@ -147,19 +158,27 @@ class Outliner {
       node.byContent = false;
     }
     const { name } = node;
-    node.children = name && (NAMED_BY_CONTENT.has(role) || node.byContent) || LEAVES.has(role) ? withoutRepeats(children, name, role) : children;
+    node.children =
+      (name && (NAMED_BY_CONTENT.has(role) || node.byContent)) || LEAVES.has(role)
+        ? withoutRepeats(children, name, role)
+        : children;
     if (role === 'textbox' || role === 'searchbox' || role === 'combobox' || role === 'listbox') settleField(node);
     if (!node.ref && !node.name && !node.states && node.value === null) {
-      if (node.children.length === 0 && (node.hidden || !WORTH_A_LINE.has(role) || !inView || (role === 'img' && !this.keepsImage(element)))) return;
+      if (
+        node.children.length === 0 &&
+        (node.hidden || !WORTH_A_LINE.has(role) || !inView || (role === 'img' && !this.keepsImage(element)))
+      )
+        return;
       if (role === 'group' || role === 'figure') {
         items.endLine();
         for (const child of node.children) items.push(child);
         return;
       }
     }
-    if (!inView && node.children.length === 0) return;
+    if (node.children.length === 0 && (!inView || (role === 'heading' && !name && !node.ref))) return;
     items.push(node);
-    if (!this.interactive || node.ref) this.spend(role.length + name.length + node.states.length + (node.value?.length ?? 0) + 4);
+    if (!this.interactive || node.ref)
+      this.spend(role.length + name.length + node.states.length + (node.value?.length ?? 0) + 4);
   }
 
   /** A picture without a name is listed only when it could matter: not the spacers and tracking pixels. */
@@ -170,9 +189,7 @@ class Outliner {
 
   spend(characters) {
     this.used += characters;
-    if (this.used > this.budget) {
-      this.stopped = true;
-    }
+    if (this.used > this.budget) this.stopped = true;
   }
 }
 
@@ -242,10 +259,18 @@ function hasOwnBox(element, tag) {
 
 /** Is the element's text listed already, as the name of a control or a group? */
 function namesAnother(element, tag) {
-  if (tag === 'label') return isHtml(element) && labelsShownControl(element) && nameOf(labelControlOf(element)).length <= LIMITS.name;
+  if (tag === 'label')
+    return isHtml(element) && labelsShownControl(element) && nameOf(labelControlOf(element)).length <= LIMITS.name;
   if (tag !== 'legend' && tag !== 'caption') return false;
   const parent = parentNodeOf(element);
-  return isHtml(element) && parent !== null && nodeTypeOf(parent) === ELEMENT && nameOf(parent) !== '' && nameOf(parent).length <= LIMITS.name && saysAlready(nameOf(parent), oneLine(contentShare(element)));
+  return (
+    isHtml(element) &&
+    parent !== null &&
+    nodeTypeOf(parent) === ELEMENT &&
+    nameOf(parent) !== '' &&
+    nameOf(parent).length <= LIMITS.name &&
+    saysAlready(nameOf(parent), oneLine(contentShare(element)))
+  );
 }
 
 function labelsShownControl(label) {
@@ -268,7 +293,7 @@ function nameForLine(element, role, operable) {
   return shortName(element);
 }
 
-const CHILDLESS = new Set(['input', 'textarea', 'img', 'area', 'canvas', 'progress', 'meter', 'hr', 'video', 'audio', 'embed']);
+const CHILDLESS = words('input textarea img area canvas progress meter hr video audio embed');
 
 function isChildless(element, tag, role) {
   if (!isHtml(element)) return false;
@@ -287,7 +312,13 @@ function withoutRepeats(children, name, role) {
       kept.push(child);
     } else {
       child.children = withoutRepeats(child.children, name, role);
-      if (LEAVES.has(role) || ((!child.states || child.role === 'heading' && LEAVES.has(role)) && child.value === null && saysAlready(name, child.name))) kept.push(...child.children);
+      if (
+        LEAVES.has(role) ||
+        ((!child.states || (child.role === 'heading' && LEAVES.has(role))) &&
+          child.value === null &&
+          saysAlready(name, child.name))
+      )
+        kept.push(...child.children);
       else kept.push(child);
     }
   }
@@ -295,7 +326,8 @@ function withoutRepeats(children, name, role) {
 }
 
 /** Both on one line already; blocks inside a name are joined by blanks, so the name may hold more of them. */
-const saysAlready = (name, text) => text === '' || name.includes(text) || withoutBlanks(name).includes(withoutBlanks(text));
+const saysAlready = (name, text) =>
+  text === '' || name.includes(text) || withoutBlanks(name).includes(withoutBlanks(text));
 const withoutBlanks = (text) => text.replace(/ /g, '');
 
 /** Text inside a field that a script made is its value; the rest stays below it. */
@@ -329,11 +361,12 @@ function windowClip() {
   return { left: 0, top: 0, right: view.innerWidth, bottom: view.innerHeight };
 }
 
-const overlaps = (rect, clip) => rect.left < clip.right && rect.right > clip.left && rect.top < clip.bottom && rect.bottom > clip.top;
+const overlaps = (rect, clip) =>
+  rect.left < clip.right && rect.right > clip.left && rect.top < clip.bottom && rect.bottom > clip.top;
 
 function meets(element, seen, clip) {
   if (!clip || seen.display === 'contents') return true;
-  return overlaps(rectOf(isTag(element, 'area') ? imageOfArea(element) ?? element : element), clip);
+  return overlaps(rectOf(isTag(element, 'area') ? (imageOfArea(element) ?? element) : element), clip);
 }
 
 function textMeets(text, clip) {

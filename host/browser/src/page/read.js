@@ -10,8 +10,9 @@ const FORMATS = { text: renderedText, markdown: markdownOf, html: htmlOf };
 const READ_BY_EYE = new Set(['text', 'markdown']);
 
 offer('read', ({ target, format = 'text', maxChars = SNAPSHOT_CHARS }) => {
-  const element = target ? resolve(target) : readablePart();
-  if (!Object.hasOwn(FORMATS, format)) refuse('invalid_input', `${quoted(oneLine(String(format)).slice(0, 40))} is no format to read in`);
+  const element = target?.located === true ? located : target ? resolve(target) : readablePart();
+  if (!Object.hasOwn(FORMATS, format))
+    refuse('invalid_input', `${quoted(oneLine(String(format)).slice(0, 40))} is no format to read in`);
   if (!element) return { text: '', truncated: false };
   const { text, truncated } = FORMATS[format](element, Math.min(maxChars, LIMITS.text));
   return { text: READ_BY_EYE.has(format) ? withoutInvisible(text) : text, truncated: truncated || pass.cut };

@@ -39,6 +39,7 @@ function sweepRefs() {
 /** The element of a ref; refuses with `stale_ref` when there is none any more. */
 function elementOf(ref) {
   const element = elementOfRef.get(ref)?.deref();
-  if (!element || !isAlive(element)) refuse('stale_ref', `${oneLine(String(ref)).slice(0, 40)} is no longer on the page`);
+  if (!element || !isAlive(element))
+    refuse('stale_ref', `${oneLine(String(ref)).slice(0, 40)} is no longer on the page`);
   return element;
 }

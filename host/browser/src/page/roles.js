@@ -5,54 +5,118 @@
 //
 // Not here: names (names.js), although whether a <section> is a landmark depends on having one.
 
-const ARIA_ROLES = new Set(
-  `alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox
-  complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid gridcell
-  group heading img insertion link list listbox listitem log main mark marquee math menu menubar menuitem menuitemcheckbox
-  menuitemradio meter navigation none note option paragraph presentation progressbar radio radiogroup region row rowgroup
-  rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion superscript switch tab
-  table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem`.split(/\s+/),
-);
+const ARIA_ROLES = words(`
+  alert alertdialog application article banner blockquote button caption cell checkbox code columnheader combobox
+  complementary contentinfo definition deletion dialog directory document emphasis feed figure form generic grid
+  gridcell group heading img insertion link list listbox listitem log main mark marquee math menu menubar menuitem
+  menuitemcheckbox menuitemradio meter navigation none note option paragraph presentation progressbar radio
+  radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong
+  subscript suggestion superscript switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree
+  treegrid treeitem
+`);
 
 /** Other names for a role, and what they are called here. */
 const ROLE_SYNONYMS = { image: 'img', presentation: 'none', directory: 'list' };
 
 /** Roles that a person operates: these always get a ref. */
-const CONTROLS = new Set([
-  'button', 'checkbox', 'combobox', 'link', 'listbox', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'radio',
-  'searchbox', 'slider', 'spinbutton', 'switch', 'tab', 'textbox', 'treeitem',
-]);
+const CONTROLS = words(`
+  button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio searchbox slider
+  spinbutton switch tab textbox treeitem
+`);
 
 /** Roles whose content is no structure of its own: only what can be operated inside is listed. */
-const LEAVES = new Set([
-  'button', 'checkbox', 'img', 'math', 'menuitemcheckbox', 'menuitemradio', 'meter', 'option', 'progressbar', 'radio',
-  'scrollbar', 'separator', 'slider', 'switch', 'tab',
-]);
+const LEAVES = words(`
+  button checkbox img math menuitemcheckbox menuitemradio meter option progressbar radio scrollbar separator
+  slider switch tab
+`);
 
 const HEADINGS = { h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 };
 
 const INPUT_ROLES = {
-  button: 'button', submit: 'button', reset: 'button', image: 'button', file: 'button',
-  checkbox: 'checkbox', radio: 'radio', range: 'slider', number: 'spinbutton', search: 'searchbox', hidden: 'none',
+  button: 'button',
+  submit: 'button',
+  reset: 'button',
+  image: 'button',
+  file: 'button',
+  checkbox: 'checkbox',
+  radio: 'radio',
+  range: 'slider',
+  number: 'spinbutton',
+  search: 'searchbox',
+  hidden: 'none',
 };
 /** Input types that become a combobox when a <datalist> offers values. */
 const LISTED_INPUTS = new Set(['text', 'email', 'tel', 'url', 'search']);
 
 const PLAIN_ROLES = {
-  address: 'group', article: 'article', blockquote: 'blockquote', button: 'button', caption: 'caption', code: 'code', dd: 'definition',
-  del: 'deletion', details: 'group', dfn: 'term', dialog: 'dialog', dt: 'term', em: 'emphasis', fieldset: 'group',
-  figure: 'figure', form: 'form', hr: 'separator', ins: 'insertion', main: 'main', mark: 'mark', math: 'math', menu: 'list',
-  meter: 'meter', nav: 'navigation', ol: 'list', optgroup: 'group', option: 'option', output: 'status', p: 'paragraph',
-  progress: 'progressbar', s: 'deletion', search: 'search', strong: 'strong', sub: 'subscript', sup: 'superscript',
-  summary: 'button', table: 'table', tbody: 'rowgroup', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup',
-  time: 'time', ul: 'list', iframe: 'iframe', frame: 'iframe', video: 'video', audio: 'audio', html: 'document',
+  address: 'group',
+  article: 'article',
+  blockquote: 'blockquote',
+  button: 'button',
+  caption: 'caption',
+  code: 'code',
+  dd: 'definition',
+  del: 'deletion',
+  details: 'group',
+  dfn: 'term',
+  dialog: 'dialog',
+  dt: 'term',
+  em: 'emphasis',
+  fieldset: 'group',
+  figure: 'figure',
+  form: 'form',
+  hr: 'separator',
+  ins: 'insertion',
+  main: 'main',
+  mark: 'mark',
+  math: 'math',
+  menu: 'list',
+  meter: 'meter',
+  nav: 'navigation',
+  ol: 'list',
+  optgroup: 'group',
+  option: 'option',
+  output: 'status',
+  p: 'paragraph',
+  progress: 'progressbar',
+  s: 'deletion',
+  search: 'search',
+  strong: 'strong',
+  sub: 'subscript',
+  sup: 'superscript',
+  summary: 'button',
+  table: 'table',
+  tbody: 'rowgroup',
+  textarea: 'textbox',
+  tfoot: 'rowgroup',
+  thead: 'rowgroup',
+  time: 'time',
+  ul: 'list',
+  iframe: 'iframe',
+  frame: 'iframe',
+  video: 'video',
+  audio: 'audio',
+  html: 'document',
 };
 
 /** Attributes that mean something on every role, and so keep an element from being only decoration. */
 const GLOBAL_ARIA = [
-  'aria-atomic', 'aria-busy', 'aria-controls', 'aria-current', 'aria-describedby', 'aria-details', 'aria-dropeffect',
-  'aria-flowto', 'aria-grabbed', 'aria-keyshortcuts', 'aria-label', 'aria-labelledby', 'aria-live', 'aria-owns',
-  'aria-relevant', 'aria-roledescription',
+  'aria-atomic',
+  'aria-busy',
+  'aria-controls',
+  'aria-current',
+  'aria-describedby',
+  'aria-details',
+  'aria-dropeffect',
+  'aria-flowto',
+  'aria-grabbed',
+  'aria-keyshortcuts',
+  'aria-label',
+  'aria-labelledby',
+  'aria-live',
+  'aria-owns',
+  'aria-relevant',
+  'aria-roledescription',
 ];
 
 function roleOf(element) {
@@ -114,7 +178,9 @@ function implicitRole(element) {
       return hasGivenName(element) ? 'region' : 'generic';
     case 'summary': {
       const parent = parentNodeOf(element);
-      return parent && nodeTypeOf(parent) === ELEMENT && isTag(parent, 'details') && firstSummaryOf(parent) === element ? 'button' : 'generic';
+      return parent && nodeTypeOf(parent) === ELEMENT && isTag(parent, 'details') && firstSummaryOf(parent) === element
+        ? 'button'
+        : 'generic';
     }
     case 'li':
       return listItemRole(element);
@@ -160,12 +226,14 @@ function svgTitleOf(element) {
 }
 
 function firstSummaryOf(details) {
-  for (let child = firstElementOf(details); child; child = nextElementOf(child)) if (isTag(child, 'summary')) return child;
+  for (let child = firstElementOf(details); child; child = nextElementOf(child))
+    if (isTag(child, 'summary')) return child;
   return null;
 }
 
 const saysSomething = (element) => hasAttr(element, 'aria-label') || hasAttr(element, 'aria-labelledby');
-const hasGivenName = (element) => (saysSomething(element) || (hasAttr(element, 'title') && isHtml(element))) && nameOf(element) !== '';
+const hasGivenName = (element) =>
+  (saysSomething(element) || (hasAttr(element, 'title') && isHtml(element))) && nameOf(element) !== '';
 
 const SECTIONS = new Set(['article', 'aside', 'main', 'nav', 'section']);
 const ASIDE_PARTS = new Set(['article', 'aside', 'nav', 'section']);
@@ -226,7 +294,8 @@ function tableOf(element) {
 /** Tables that hold data say so by a header, a caption, a border, or simply by having many rows of several cells. */
 function isDataTable(table) {
   if (isEditableOf(table) || saysSomething(table) || hasAttr(table, 'summary')) return true;
-  if (querySelector(table, ':scope > caption, :scope > thead, :scope > tfoot, :scope > colgroup, :scope > * > tr > th')) return true;
+  if (querySelector(table, ':scope > caption, :scope > thead, :scope > tfoot, :scope > colgroup, :scope > * > tr > th'))
+    return true;
   if (querySelector(table, ':scope > * > tr > :is([headers], [scope], [abbr], [role])')) return true;
   if (querySelector(table, 'table')) return false;
   const rows = querySelectorAll(table, ':scope > * > tr');

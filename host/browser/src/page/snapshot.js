@@ -16,9 +16,19 @@ const SNAPSHOT_CHARS = 40_000;
 const WALKED_PER_CHAR = 3;
 
 offer('snapshot', (args) => {
-  const { scope, interactive = false, viewport = false, query = '', depth = Infinity, maxChars = SNAPSHOT_CHARS } = args;
+  const {
+    scope,
+    interactive = false,
+    viewport = false,
+    query = '',
+    depth = Infinity,
+    maxChars = SNAPSHOT_CHARS,
+  } = args;
   const refs = new RefGiver(args);
-  const words = oneLine(String(query ?? '')).toLowerCase().split(' ').filter(Boolean);
+  const words = oneLine(String(query ?? ''))
+    .toLowerCase()
+    .split(' ')
+    .filter(Boolean);
   // Only a plain snapshot can stop early: a query or a depth may leave out any amount of what is walked.
   const budget = words.length > 0 || Number.isFinite(depth ?? Infinity) ? Infinity : WALKED_PER_CHAR * maxChars;
   const outliner = new Outliner({ viewport, interactive, budget });
@@ -38,7 +48,8 @@ offer('snapshot', (args) => {
 
 function outlineOf(outliner, scope) {
   const element = resolve(scope);
-  if (!isShown(element) && look(element).rendered === false) refuse('not_visible', `${describe(element)} is not shown, so there is nothing to read in it`);
+  if (!isShown(element) && look(element).rendered === false)
+    refuse('not_visible', `${describe(element)} is not shown, so there is nothing to read in it`);
   return outliner.ofElement(element);
 }
 

@@ -6,10 +6,10 @@
 // Not here: whether a control can be used right now (actionable.js).
 
 const CHECKABLE = new Set(['checkbox', 'menuitemcheckbox', 'menuitemradio', 'radio', 'switch']);
-const SELECTABLE = new Set(['columnheader', 'gridcell', 'option', 'row', 'rowheader', 'tab', 'treeitem']);
+const SELECTABLE = words('columnheader gridcell option row rowheader tab treeitem');
 const FIELDS = new Set(['textbox', 'searchbox', 'combobox', 'spinbutton', 'slider', 'listbox']);
 const RANGES = new Set(['meter', 'progressbar', 'scrollbar', 'slider', 'spinbutton']);
-const CAN_BE_DISABLED = new Set(['button', 'input', 'select', 'textarea', 'option', 'optgroup', 'fieldset']);
+const CAN_BE_DISABLED = words('button input select textarea option optgroup fieldset');
 
 /** The states of an element as they stand in its line, each with a blank before it: ` [checked=true] [level=2]`. */
 function statesOf(element, role) {
@@ -20,7 +20,16 @@ function statesOf(element, role) {
     states += ` [${name}=${value}]`;
   };
   if (role === 'heading') add('level', headingLevel(element, tag));
-  if (!hasAttrs(element) && tag !== 'input' && tag !== 'option' && tag !== 'select' && tag !== 'textarea' && tag !== 'button' && tag !== 'summary') return states;
+  if (
+    !hasAttrs(element) &&
+    tag !== 'input' &&
+    tag !== 'option' &&
+    tag !== 'select' &&
+    tag !== 'textarea' &&
+    tag !== 'button' &&
+    tag !== 'summary'
+  )
+    return states;
   if (CHECKABLE.has(role)) {
     const checked = checkedState(element, tag);
     if (checked !== null) add('checked', checked);
@@ -29,10 +38,16 @@ function statesOf(element, role) {
     const pressed = oneOf(attr(element, 'aria-pressed'), ['true', 'false', 'mixed']);
     if (pressed) add('pressed', pressed);
   }
-  const expanded = tag === 'summary' && role === 'button' ? String(hasAttr(parentNodeOf(element), 'open')) : oneOf(attr(element, 'aria-expanded'), ['true', 'false']);
+  const expanded =
+    tag === 'summary' && role === 'button'
+      ? String(hasAttr(parentNodeOf(element), 'open'))
+      : oneOf(attr(element, 'aria-expanded'), ['true', 'false']);
   if (expanded) add('expanded', expanded);
   if (SELECTABLE.has(role)) {
-    const selected = html && tag === 'option' ? String(isOptionSelectedOf(element)) : oneOf(attr(element, 'aria-selected'), ['true', 'false']);
+    const selected =
+      html && tag === 'option'
+        ? String(isOptionSelectedOf(element))
+        : oneOf(attr(element, 'aria-selected'), ['true', 'false']);
     if (selected === 'true') add('selected', 'true');
   }
   if (isDisabled(element)) add('disabled', 'true');
@@ -48,8 +63,10 @@ function statesOf(element, role) {
     const level = parseInt(attr(element, 'aria-level') ?? '', 10);
     if (level > 0) add('level', level);
   }
-  if (html && tag === 'select' && role === 'combobox' && optionsOf(element).length > LIMITS.options) add('options', optionsOf(element).length);
-  if (html && tag === 'input' && inputTypeOf(element) === 'password') add('filled', String(inputValueOf(element) !== ''));
+  if (html && tag === 'select' && role === 'combobox' && optionsOf(element).length > LIMITS.options)
+    add('options', optionsOf(element).length);
+  if (html && tag === 'input' && inputTypeOf(element) === 'password')
+    add('filled', String(inputValueOf(element) !== ''));
   return states;
 }
 
@@ -67,7 +84,8 @@ function headingLevel(element, tag) {
 function checkedState(element, tag) {
   if (tag === 'input' && isHtml(element)) {
     const type = inputTypeOf(element);
-    if (type === 'checkbox' || type === 'radio') return isIndeterminateOf(element) && type === 'checkbox' ? 'mixed' : String(isCheckedOf(element));
+    if (type === 'checkbox' || type === 'radio')
+      return isIndeterminateOf(element) && type === 'checkbox' ? 'mixed' : String(isCheckedOf(element));
   }
   return oneOf(attr(element, 'aria-checked'), ['true', 'false', 'mixed']) ?? 'false';
 }
@@ -86,16 +104,22 @@ function isAriaDisabled(node) {
   });
 }
 
-const READ_ONLY_TYPES = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'date', 'month', 'week', 'time', 'datetime-local', 'number']);
+const READ_ONLY_TYPES = words('text search url tel email password date month week time datetime-local number');
 
 function isReadOnly(element) {
   const tag = tagOf(element);
-  if (isHtml(element) && hasAttr(element, 'readonly') && (tag === 'textarea' || (tag === 'input' && READ_ONLY_TYPES.has(inputTypeOf(element))))) return true;
+  if (
+    isHtml(element) &&
+    hasAttr(element, 'readonly') &&
+    (tag === 'textarea' || (tag === 'input' && READ_ONLY_TYPES.has(inputTypeOf(element))))
+  )
+    return true;
   return (attr(element, 'aria-readonly') ?? '').toLowerCase() === 'true';
 }
 
 const isRequired = (element, html) =>
-  (html && hasAttr(element, 'required') && matches(element, ':required')) || (attr(element, 'aria-required') ?? '').toLowerCase() === 'true';
+  (html && hasAttr(element, 'required') && matches(element, ':required')) ||
+  (attr(element, 'aria-required') ?? '').toLowerCase() === 'true';
 
 /** The value that a field's line shows after its colon, on one line; null for what has none to show. */
 function valueOf(element, role) {
@@ -122,7 +146,8 @@ function fieldText(element) {
     if (type === 'password' || isMasked(element)) return '';
     return oneLine(cut(inputValueOf(element), LIMITS.text));
   }
-  if (tag === 'textarea' && isHtml(element)) return isMasked(element) ? '' : oneLine(cut(textareaValueOf(element), LIMITS.text));
+  if (tag === 'textarea' && isHtml(element))
+    return isMasked(element) ? '' : oneLine(cut(textareaValueOf(element), LIMITS.text));
   return oneLine(contentShare(element));
 }
 
@@ -132,7 +157,8 @@ function isMasked(element) {
 }
 
 function chosenText(element, role) {
-  if (isTag(element, 'select')) return [...selectedOptionsOf(element)].map((option) => oneLine(optionLabelOf(option))).join(', ');
+  if (isTag(element, 'select'))
+    return [...selectedOptionsOf(element)].map((option) => oneLine(optionLabelOf(option))).join(', ');
   if (isTag(element, 'input')) return fieldText(element);
   if (role === 'combobox') return oneLine(contentShare(element));
   const chosen = [...querySelectorAll(element, '[role="option"][aria-selected="true"]')].slice(0, LIMITS.options);

@@ -49,7 +49,8 @@ function pushSlotted(node, children) {
 
 /** The parent in the flattened tree, without `aria-owns`: what events pass and what boxes nest in. */
 function flatParentOf(node) {
-  const slot = nodeTypeOf(node) === TEXT ? textSlotOf(node) : nodeTypeOf(node) === ELEMENT ? assignedSlotOf(node) : null;
+  const slot =
+    nodeTypeOf(node) === TEXT ? textSlotOf(node) : nodeTypeOf(node) === ELEMENT ? assignedSlotOf(node) : null;
   if (slot) return slot;
   const parent = parentNodeOf(node);
   if (!parent) return nodeTypeOf(node) === DOCUMENT ? frameElementOf(node) : null;
@@ -159,7 +160,15 @@ function modalOf(inner) {
     const open = [...shadowScopesIn(inner)].flatMap((scope) => [...querySelectorAll(scope, 'dialog:modal')]);
     const active = activeElementIn(inner);
     // Of several the last one opened is on top; it was given the focus, and inside it the focus stays.
-    modal = open.find((dialog) => active && isAround(dialog, active) && !open.some((other) => other !== dialog && isAround(dialog, other) && isAround(other, active))) ?? open.at(-1) ?? null;
+    modal =
+      open.find(
+        (dialog) =>
+          active &&
+          isAround(dialog, active) &&
+          !open.some((other) => other !== dialog && isAround(dialog, other) && isAround(other, active)),
+      ) ??
+      open.at(-1) ??
+      null;
     pass.modals.set(inner, modal);
   }
   return modal;
@@ -172,7 +181,7 @@ function isPrunedFromOutside(element) {
   return modal !== null && !isAround(modal, element);
 }
 
-const LABELABLE = new Set(['input', 'button', 'select', 'textarea', 'meter', 'output', 'progress']);
+const LABELABLE = words('input button select textarea meter output progress');
 const NO_LABELS = Object.freeze([]);
 
 /**

@@ -7,9 +7,9 @@
 // Not here: finding the field (actionable.js).
 
 /** Input types that a text can be typed into. */
-const TYPED = new Set(['text', 'search', 'url', 'tel', 'email', 'password', 'number']);
+const TYPED = words('text search url tel email password number');
 /** Input types that are set as one value. */
-const SET_WHOLE = new Set(['date', 'month', 'week', 'time', 'datetime-local', 'color', 'range']);
+const SET_WHOLE = words('date month week time datetime-local color range');
 
 const setInputValue = setter(HTMLInputElement.prototype, 'value');
 const selectInput = method(HTMLInputElement.prototype, 'select');
@@ -40,7 +40,8 @@ function focusedElement() {
     if (!next) break;
     active = next;
   }
-  if (!active || isTag(active, 'body') && !isEditableOf(active) || isTag(active, 'html')) refuse('not_editable', 'nothing on the page has the focus');
+  if (!active || (isTag(active, 'body') && !isEditableOf(active)) || isTag(active, 'html'))
+    refuse('not_editable', 'nothing on the page has the focus');
   return active;
 }
 
@@ -86,7 +87,12 @@ function currentText(element, kind) {
 function hostOfEditing(element, kind) {
   if (kind !== 'contenteditable') return element;
   let host = element;
-  for (let at = parentNodeOf(element); at && nodeTypeOf(at) === ELEMENT && isHtml(at) && isEditableOf(at); at = parentNodeOf(at)) host = at;
+  for (
+    let at = parentNodeOf(element);
+    at && nodeTypeOf(at) === ELEMENT && isHtml(at) && isEditableOf(at);
+    at = parentNodeOf(at)
+  )
+    host = at;
   return host;
 }
 
@@ -94,7 +100,10 @@ function hasFocus(element, kind) {
   const scope = scopeOf(element);
   const active = nodeTypeOf(scope) === ELEMENT ? null : activeElementIn(scope);
   if (kind === 'contenteditable' && inDesignMode(element)) return true;
-  return active !== null && (active === element || (kind === 'contenteditable' && isAround(active, element)) || isAround(element, active));
+  return (
+    active !== null &&
+    (active === element || (kind === 'contenteditable' && isAround(active, element)) || isAround(element, active))
+  );
 }
 
 const inDesignMode = (element) => designModeOf(ownerDocumentOf(element)) === 'on';
@@ -107,7 +116,8 @@ function selectAll(element, kind) {
 }
 
 function moveToEnd(element, kind) {
-  if (kind === 'textarea') return setTextareaCaret(element, textareaValueOf(element).length, textareaValueOf(element).length);
+  if (kind === 'textarea')
+    return setTextareaCaret(element, textareaValueOf(element).length, textareaValueOf(element).length);
   const selection = viewOf(ownerDocumentOf(element)).getSelection();
   if (kind === 'input') {
     const length = inputValueOf(element).length;
@@ -130,21 +140,38 @@ function setWhole(element, text) {
   const now = inputValueOf(element);
   if (!isSameValue(text, now)) {
     setInputValue(element, before);
-    refuse('value_refused', `${describe(element)} cannot hold ${quoted(oneLine(text).slice(0, 60))}; a ${inputTypeOf(element)} is written like ${EXAMPLES[inputTypeOf(element)]}`);
+    refuse(
+      'value_refused',
+      `${describe(element)} cannot hold ${quoted(oneLine(text).slice(0, 60))}; a ${inputTypeOf(element)} is written like ${EXAMPLES[inputTypeOf(element)]}`,
+    );
   }
   if (now === before) return;
   dispatch(element, new Event('input', { bubbles: true, composed: true }));
   dispatch(element, new Event('change', { bubbles: true }));
-  if (inputValueOf(element) !== now && !isSameValue(now, inputValueOf(element))) refuse('value_refused', `the page put another value into ${describe(element)}`);
+  if (inputValueOf(element) !== now && !isSameValue(now, inputValueOf(element)))
+    refuse('value_refused', `the page put another value into ${describe(element)}`);
 }
 
-const EXAMPLES = { date: '2027-03-14', month: '2027-03', week: '2027-W10', time: '09:30', 'datetime-local': '2027-03-14T09:30', color: '#336699', range: '7' };
+const EXAMPLES = {
+  date: '2027-03-14',
+  month: '2027-03',
+  week: '2027-W10',
+  time: '09:30',
+  'datetime-local': '2027-03-14T09:30',
+  color: '#336699',
+  range: '7',
+};
 
 function isSameValue(asked, kept) {
   if (asked === kept) return true;
   if (kept === '') return asked.trim() === '';
   if (Number(asked) === Number(kept)) return true;
-  const canonical = (value) => value.trim().toLowerCase().replace(' ', 'T').replace(/(:\d\d):00(\.0+)?$/, '$1');
+  const canonical = (value) =>
+    value
+      .trim()
+      .toLowerCase()
+      .replace(' ', 'T')
+      .replace(/(:\d\d):00(\.0+)?$/, '$1');
   return canonical(asked) === canonical(kept);
 }
 
@@ -160,7 +187,12 @@ offer('afterType', ({ expected, mode = 'replace' }) => {
   if (expected === undefined) return { value_length: now.length, kept: true };
   const kept = isKept(String(expected), before, now, mode, kind);
   if (!kept && kind !== 'contenteditable') {
-    const how = now === before ? 'kept the value that it had' : now === '' ? 'is empty afterwards' : 'kept only a part of the text or changed it';
+    const how =
+      now === before
+        ? 'kept the value that it had'
+        : now === ''
+          ? 'is empty afterwards'
+          : 'kept only a part of the text or changed it';
     refuse('value_refused', `${describe(element)} ${how}`);
   }
   return { value_length: now.length, kept };

@@ -7,20 +7,18 @@
 // Not here: what ARIA hides (tree.js), whether something lies on top (hit.js).
 
 /** Displays that stay in the line of text around them: words on either side of their edges are not apart. */
-const INLINE = new Set([
-  'inline', 'contents', 'inline-block', 'inline-flex', 'inline-grid', 'inline-table', 'ruby', 'ruby-text', 'ruby-base',
-  'math', 'none', '',
-]);
+const INLINE = words(`
+  inline contents inline-block inline-flex inline-grid inline-table ruby ruby-text ruby-base math none
+`);
 
 /** Elements that never draw, though some have a `display` of their own, and the UA's rule for them can be overridden. */
-const NEVER_DRAWN = new Set([
-  'script', 'style', 'template', 'noscript', 'head', 'meta', 'link', 'title', 'base', 'param', 'source', 'track',
-  'datalist', 'noembed', 'noframes', 'rp',
-]);
-const NEVER_DRAWN_SVG = new Set([
-  'script', 'style', 'title', 'desc', 'metadata', 'defs', 'symbol', 'clippath', 'clipPath', 'mask', 'marker', 'pattern',
-  'lineargradient', 'linearGradient', 'radialgradient', 'radialGradient', 'filter', 'animate', 'animateTransform', 'set',
-]);
+const NEVER_DRAWN = words(`
+  script style template noscript head meta link title base param source track datalist noembed noframes rp
+`);
+const NEVER_DRAWN_SVG = words(`
+  script style title desc metadata defs symbol clippath clipPath mask marker pattern lineargradient linearGradient
+  radialgradient radialGradient filter animate animateTransform set
+`);
 
 /** What one look at an element's style tells: `rendered` has a box (or passes its children's on), `visible` shows it. */
 function look(element) {
@@ -34,9 +32,18 @@ function look(element) {
     const style = getComputedStyle(element);
     const display = style.display;
     // An <area> has no box of its own: its image's is drawn instead.
-    const rendered = display === 'contents' || (html && tag === 'area') || (display !== 'none' && display !== '' && isRendered(element));
+    const rendered =
+      display === 'contents' ||
+      (html && tag === 'area') ||
+      (display !== 'none' && display !== '' && isRendered(element));
     seen = rendered
-      ? { rendered, visible: style.visibility === 'visible', display, block: !INLINE.has(display), pointer: style.cursor === 'pointer' }
+      ? {
+          rendered,
+          visible: style.visibility === 'visible',
+          display,
+          block: !INLINE.has(display),
+          pointer: style.cursor === 'pointer',
+        }
       : NOTHING;
   }
   pass.looks.set(element, seen);

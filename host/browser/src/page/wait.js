@@ -113,4 +113,3 @@ class Changes {
     this.observer.disconnect();
   }
 }
-

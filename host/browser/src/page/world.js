@@ -37,6 +37,9 @@ const LIMITS = Object.freeze({
   roots: 2_000,
 });
 
+/** A set of words, written as one text. */
+const words = (list) => new Set(list.trim().split(/\s+/));
+
 /** The object that the host calls; publish.js puts it in place once it is whole. */
 const T = {};
 
