@@ -138,14 +138,16 @@ pub(crate) async fn call(
     }
 }
 
-/// Asks a component for its tools, with no run behind it.
+/// Asks a component for its tools, with no run behind it. It has `within` from when it begins; waiting for a place in the
+/// pool is not its fault.
 pub(crate) async fn describe(
     plugin: &Loaded,
     host: Arc<dyn Host>,
-    deadline: Deadline,
+    within: Duration,
 ) -> Result<Vec<tools::Tool>, Ended> {
+    let _place = plugin.engine.place().await;
+    let deadline = Deadline::new(within, None);
     let asked = async {
-        let _place = plugin.engine.place().await;
         let (mut store, exports) = instantiate(plugin, "describe", None, host, deadline).await?;
         let described = exports.transom_plugin_tools().call_describe(&mut store).await;
         described.map_err(|error| ended(&store, error))

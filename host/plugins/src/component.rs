@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, fmt};
 
 use wasmtime::{Engine, component::Component};
 
-use crate::manifest::{Interface, Needs};
+use crate::{interface::Interface, manifest::Needs};
 
 /// Largest component, in bytes. Python's have 18 to 35 MB; compiling takes memory and time in proportion.
 pub(crate) const COMPONENT_BYTES_MAX: usize = 64 << 20;

@@ -31,6 +31,7 @@ mod component;
 mod describe;
 mod engine;
 mod host;
+mod interface;
 mod limits;
 mod log;
 pub mod manifest;
@@ -49,8 +50,9 @@ pub use call::ToolResult;
 pub use component::{ComponentError, Digest, Imports};
 pub use describe::{DescribeError, ToolSpec};
 pub use engine::PluginHostError;
+pub use interface::Interface;
 pub use limits::Limit;
-pub use manifest::{Interface, Manifest, ManifestError};
+pub use manifest::{Manifest, ManifestError};
 pub use plugin::{LoadError, Plugin, PluginHost, PluginHostConfig};
 
 /// What a plugin's call reaches the world through: one per call, made by whoever makes the call.

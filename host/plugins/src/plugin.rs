@@ -20,7 +20,7 @@ use crate::{
     Host, LogLevel,
     bindings::PluginPre,
     budget::CallBudget,
-    call::{self, Deadline, Ended, ToolResult},
+    call::{self, Ended, ToolResult},
     component::{self, COMPONENT_BYTES_MAX, ComponentError, Digest, Imports},
     describe::{self, DescribeError, ToolSpec},
     engine::{CALLS_AT_ONCE, PluginEngine, PluginHostError},
@@ -110,7 +110,7 @@ impl PluginHost {
             budget: self.budget,
             _component: component,
         };
-        let described = call::describe(&loaded, Arc::new(NoRun), Deadline::new(DESCRIBE_DEADLINE, None)).await;
+        let described = call::describe(&loaded, Arc::new(NoRun), DESCRIBE_DEADLINE).await;
         let described = described.map_err(|ended| {
             DescribeError::Call(match ended {
                 Ended::Limit(limit) => limit.to_string(),

@@ -19,9 +19,9 @@ use crate::{
     bindings::transom::plugin::types::{Error, Target},
     budget::{Budget, CallBudget},
     call::Deadline,
+    interface::Interface,
     limits::Limiter,
     log::CallLog,
-    manifest::Interface,
     wasi,
 };
 

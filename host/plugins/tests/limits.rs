@@ -67,7 +67,7 @@ async fn a_guest_that_computes_does_not_hold_the_executor() {
         loop {
             ticks.tick().await;
             n_ticks += 1;
-            if n_ticks == 10 {
+            if n_ticks == 3 {
                 break;
             }
         }
@@ -75,7 +75,7 @@ async fn a_guest_that_computes_does_not_hold_the_executor() {
     let begin = Instant::now();
     tokio::select! {
         () = counting => {}
-        _ = spinning => panic!("ten ticks of 20 ms should be over before the guest's 500 ms"),
+        _ = spinning => panic!("three ticks of 20 ms should be over before the guest's 500 ms"),
     }
     assert!(begin.elapsed() < Duration::from_millis(500), "{:?}", begin.elapsed());
 }
@@ -167,15 +167,15 @@ async fn a_flood_of_host_calls_ends_the_call() {
 
 #[tokio::test]
 async fn host_calls_that_come_too_fast_are_slowed_down() {
-    let plugins = with_budget(CallBudget { host_calls_per_second: 100, host_calls_burst: 10, ..CallBudget::default() });
+    let plugins = with_budget(CallBudget { host_calls_per_second: 10, host_calls_burst: 10, ..CallBudget::default() });
     let (plugin, host) = (try_load(&plugins, "flood").await.unwrap(), Recording::new());
     let begin = Instant::now();
-    call(&plugin, "flood", json!({"n": 40}), &host).await.unwrap();
-    assert!(begin.elapsed() >= Duration::from_millis(290), "{:?}", begin.elapsed());
+    call(&plugin, "flood", json!({"n": 20}), &host).await.unwrap();
+    assert!(begin.elapsed() >= Duration::from_millis(990), "{:?}", begin.elapsed());
     // Within the burst nothing waits.
     let begin = Instant::now();
     call(&plugin, "flood", json!({"n": 10}), &host).await.unwrap();
-    assert!(begin.elapsed() < Duration::from_millis(200), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() < Duration::from_millis(900), "{:?}", begin.elapsed());
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::{
         act::{Button, ClickOptions, Host, Modifiers, TypeMode, TypeOptions},
         types::{Acted, OpenDialog, Target},
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, Args, State, TabHandle},
 };
 

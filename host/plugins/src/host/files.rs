@@ -8,7 +8,7 @@ use crate::{
         files::{Host, Source},
         types::{File, Target},
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, Args, State, TabHandle},
 };
 

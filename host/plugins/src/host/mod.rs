@@ -22,7 +22,7 @@ use crate::{
         self as wit,
         types::{Acted, File, OpenDialog, TabInfo},
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, State},
 };
 

@@ -9,7 +9,7 @@ use crate::{
         navigate::{Condition, Host, LoadState, NavigateOptions, Waited},
         types::{File, OpenDialog, Page, TabInfo, Until},
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, Args, State, TabHandle},
 };
 

@@ -11,7 +11,7 @@ use crate::{
         },
         types::Target,
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, Args, State, TabHandle},
 };
 

@@ -8,7 +8,7 @@ use crate::{
         script::{Evaluated, Host},
         types::{OpenDialog, Target},
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, Args, State, TabHandle},
 };
 

@@ -9,7 +9,7 @@ use crate::{
         secrets::Host,
         types::{Acted, Target},
     },
-    manifest::Interface,
+    interface::Interface,
     state::{Answer, Args, State, TabHandle},
 };
 
