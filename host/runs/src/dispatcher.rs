@@ -297,8 +297,7 @@ impl Dispatcher {
             admit_live(session)?;
         }
         let cut = Cut::widen(&mut call, self.redactor.margin_chars());
-        let deadline = Instant::now() + call.deadline();
-        let performed = session.perform(&call, deadline).await?;
+        let performed = session.perform(&call).await?;
         admit_live(session)?;
         let mut value = serde_json::to_value(&performed.outcome).map_err(|error| {
             tracing::error!(%error, "an outcome is no JSON");

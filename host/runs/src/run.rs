@@ -323,7 +323,10 @@ impl Run {
     /// # Cancel safety
     /// Dropping the future takes the call back; its outcome is still written down.
     pub async fn call(&self, tool: &str, arguments: Value, options: CallOptions) -> CallResult {
-        let _taken_back = options.cancel.clone().drop_guard();
+        // A token of this call's own: the caller's may be good for its next call too.
+        let cancel = options.cancel.child_token();
+        let _taken_back = cancel.clone().drop_guard();
+        let options = CallOptions { cancel, ..options };
         let redactor = self.inner.dispatcher.redactor.clone();
         let (run, tool) = (self.clone(), tool.to_owned());
         let task = self.inner.calls.spawn(async move {

@@ -92,16 +92,17 @@ impl Session {
     ///
     /// # Cancel safety
     /// Dropping the future gives the turn back; what was sent to the page may have happened.
-    pub(crate) async fn perform(&self, call: &Call, deadline: Instant) -> Result<Performed, ToolError> {
-        let Ok(turn) = tokio::time::timeout_at(deadline, self.turn.acquire()).await else {
+    pub(crate) async fn perform(&self, call: &Call) -> Result<Performed, ToolError> {
+        let Ok(turn) = tokio::time::timeout(call.deadline(), self.turn.acquire()).await else {
             return Err(ToolError::failed(
                 Reason::Timeout,
                 "an earlier call of this run was still under way at the deadline",
             ));
         };
         let _turn = turn.map_err(|_| run_ended())?;
-        let browser = self.browser(deadline).await?;
-        match browser.perform(call, deadline).await {
+        // Starting a browser has its own bound: a caller's short timeout is meant for the page, and must not end the run.
+        let browser = self.browser().await?;
+        match browser.perform(call, Instant::now() + call.deadline()).await {
             Err(error) if is_lost(&browser) => {
                 tracing::warn!(verb = %call.verb(), %error, "the browser was lost");
                 if call.retry() == Retry::Never {
@@ -113,7 +114,7 @@ impl Session {
                         "look at the page before doing it again; the next call starts a new browser on the start page",
                     ));
                 }
-                self.browser(deadline).await?.perform(call, deadline).await
+                self.browser().await?.perform(call, Instant::now() + call.deadline()).await
             }
             performed => performed,
         }
@@ -141,14 +142,13 @@ impl Session {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn browser(&self, deadline: Instant) -> Result<Browser, ToolError> {
+    async fn browser(&self) -> Result<Browser, ToolError> {
         match &*self.state() {
             State::Running(running) if !is_lost(&running.browser) => return Ok(running.browser.clone()),
             State::Running(_) | State::NotStarted => {}
             State::Ended => return Err(run_ended()),
         }
-        let until = deadline.min(Instant::now() + READY_WITHIN);
-        let started = tokio::time::timeout_at(until, self.start()).await.unwrap_or_else(|_| {
+        let started = tokio::time::timeout(READY_WITHIN, self.start()).await.unwrap_or_else(|_| {
             Err(ToolError::new(
                 ErrorCode::BrowserUnavailable,
                 "no browser could be started: Chromium did not answer in time",
