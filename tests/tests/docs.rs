@@ -43,11 +43,21 @@ async fn every_command_of_the_program_in_the_docs_is_taken() -> anyhow::Result<(
     let mut n_tried = 0;
     for page in pages()? {
         for command in commands(&std::fs::read_to_string(&page)?) {
-            let Some(arguments) = command.strip_prefix("transom ").or_else(|| command.strip_prefix("target/release/transom ")) else { continue };
+            let Some(arguments) =
+                command.strip_prefix("transom ").or_else(|| command.strip_prefix("target/release/transom "))
+            else {
+                continue;
+            };
             // With --help behind it everything before is parsed, and nothing is done.
-            let ended = Command::new(program::path()?).args(arguments.split_whitespace()).arg("--help").output().await?;
+            let ended =
+                Command::new(program::path()?).args(arguments.split_whitespace()).arg("--help").output().await?;
             n_tried += 1;
-            ensure!(ended.status.success(), "{}: `{command}`: {}", page.display(), String::from_utf8_lossy(&ended.stderr));
+            ensure!(
+                ended.status.success(),
+                "{}: `{command}`: {}",
+                page.display(),
+                String::from_utf8_lossy(&ended.stderr)
+            );
         }
     }
     ensure!(n_tried >= 10, "the docs have commands: {n_tried}");
@@ -63,9 +73,8 @@ fn every_recipe_in_the_docs_exists() -> anyhow::Result<()> {
             let Some(rest) = command.strip_prefix("just ").or_else(|| command.strip_prefix("./dev ")) else { continue };
             let recipe = rest.split_whitespace().next().context("a recipe")?;
             n_tried += 1;
-            let has = justfile.lines().any(|line| {
-                line.strip_prefix(recipe).is_some_and(|rest| rest.starts_with([':', ' ']))
-            });
+            let has =
+                justfile.lines().any(|line| line.strip_prefix(recipe).is_some_and(|rest| rest.starts_with([':', ' '])));
             ensure!(has, "{}: no recipe `{recipe}`", page.display());
         }
     }
