@@ -31,7 +31,7 @@ use crate::{
     keeper::{self, CHORES},
     options::BrowserOptions,
     refs::Refs,
-    targets::{self, Purpose},
+    targets::{self, Expected, Purpose},
     world::{Look, Reducer, Shared, World},
 };
 
@@ -238,6 +238,32 @@ impl Browser {
     }
 }
 
+/// Closes a page that was asked for by a call which is gone before it has it.
+struct AbandonOnDrop<'a> {
+    inner: &'a Inner,
+    is_abandoned: Arc<AtomicBool>,
+    frame: Option<FrameId>,
+    is_kept: bool,
+}
+
+impl AbandonOnDrop<'_> {
+    fn keep(mut self) {
+        self.is_kept = true;
+    }
+}
+
+impl Drop for AbandonOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        self.is_abandoned.store(true, Ordering::Relaxed);
+        if let Some(frame) = &self.frame {
+            self.inner.discard_page(frame);
+        }
+    }
+}
+
 /// See [`Browser::command_for_tests`].
 struct RawCommand {
     method: &'static str,
@@ -401,18 +427,21 @@ impl Inner {
     /// Opens a page of ours and waits until it is attached.
     pub(crate) async fn open_page(&self, purpose: Purpose) -> Result<TabView, ToolError> {
         let _turn = self.creating.lock().await;
-        self.shared.look(|world| world.expected = Some(purpose));
+        let mut unless_dropped =
+            AbandonOnDrop { inner: self, is_abandoned: Arc::default(), frame: None, is_kept: false };
+        let is_abandoned = unless_dropped.is_abandoned.clone();
+        self.shared.look(|world| world.expected.push_back(Expected { purpose, is_abandoned }));
         let mut create = CreateTargetParams::new("about:blank");
         create.background = (purpose == Purpose::Hidden).then_some(true);
-        let created = self.browser().call(&create).await;
-        let target = match created {
+        let target = match self.browser().call(&create).await {
             Ok(created) => created.target_id,
             Err(error) => {
-                self.shared.look(|world| world.expected = None);
+                self.shared.look(|world| world.expected.pop_back());
                 return Err(error.into());
             }
         };
         let frame = FrameId::from(AsRef::<str>::as_ref(&target));
+        unless_dropped.frame = Some(frame.clone());
         let (id, session, turn) = self
             .shared
             .until(|world| match world.tabs.with_frame(&frame) {
@@ -426,6 +455,7 @@ impl Inner {
         let tab = TabView { id, frame, session: Session::target(self.connection.clone(), session), turn };
         // Its first, empty document has to be there: a navigation that overtakes it would be undone by it.
         self.script_of(&tab, &tab.frame).await?;
+        unless_dropped.keep();
         Ok(tab)
     }
 

@@ -21,7 +21,7 @@ use crate::{
     world::World,
 };
 
-/// Downloads that are remembered. The oldest that has ended is forgotten first.
+/// Downloads that are remembered. The oldest that has ended is forgotten first, else the oldest.
 const REMEMBERED: usize = 200;
 
 /// One download.
@@ -141,9 +141,8 @@ impl World {
         let response = self.frames.get(&frame).and_then(|frame| frame.response.as_ref());
         let mime = response.filter(|response| response.url == event.url).map(|response| response.mime.clone());
         let list = &mut self.downloads.list;
-        if list.len() >= REMEMBERED
-            && let Some(oldest) = list.iter().position(|download| download.end.is_some())
-        {
+        if list.len() >= REMEMBERED {
+            let oldest = list.iter().position(|download| download.end.is_some()).unwrap_or_default();
             list.remove(oldest);
         }
         list.push_back(Download {

@@ -11,7 +11,7 @@ use transom_verbs::{
 };
 
 use crate::{
-    aim::{Purpose, actionable_until, target_json},
+    aim::{Purpose, Script, actionable_until, target_json},
     browser::{Inner, TabView},
     frames::is_error_page,
     motion::Moving,
@@ -50,14 +50,15 @@ impl Inner {
             Format::Html => "html",
         };
         loop {
-            // A point is an element only after looking; everything else the script finds by itself.
-            let (script, named) = match target {
+            // A point is an element only after looking, and nobody else may look before it is read.
+            let (script, named, _turn) = match target {
                 Some(point @ Target::Point { .. }) => {
+                    let turn = tab.turn.lock().await;
                     let aim = self.aim(&tab, point, Purpose::Read, until).await?;
-                    let point = json!({"x": aim.x, "y": aim.y});
-                    (crate::aim::Script { frame: aim.frame, context: aim.context }, Some(point))
+                    let script = Script { frame: aim.frame, context: aim.context };
+                    (script, Some(json!({"located": true})), Some(turn))
                 }
-                other => (self.script_for(&tab, other).await?, other.map(target_json)),
+                other => (self.script_for(&tab, other).await?, other.map(target_json), None),
             };
             let arguments = json!({
                 "target": named,

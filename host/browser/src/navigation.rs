@@ -8,8 +8,9 @@
 
 use std::time::Duration;
 
-use chromiumoxide_cdp::cdp::browser_protocol::page::{
-    GetNavigationHistoryParams, NavigateParams, NavigateToHistoryEntryParams, ReloadParams,
+use chromiumoxide_cdp::cdp::browser_protocol::{
+    page::{GetNavigationHistoryParams, NavigateParams, NavigateToHistoryEntryParams, ReloadParams},
+    target::CloseTargetParams,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -28,7 +29,7 @@ use crate::{
     browser::{Inner, TabView},
     cdp::CallError,
     failure, fetch_gate,
-    frames::is_error_page,
+    frames::{FrameId, is_error_page},
     motion::Moving,
     page::{self, Evaluated},
     settle::Mark,
@@ -38,6 +39,12 @@ use crate::{
 
 /// How long a document's title may take: the page is loaded, so it is there unless the page is busy.
 const TITLE_WITHIN: Duration = Duration::from_secs(1);
+
+/// How long Chromium's error page may take to show: it is made by the browser itself, in some 50 ms.
+const ERROR_PAGE_WITHIN: Duration = Duration::from_secs(2);
+
+/// What Chromium says of a navigation that ends without a document and without an error page.
+const ABORTED: &str = "net::ERR_ABORTED";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -198,6 +205,9 @@ impl Inner {
             return self.await_file(tab, &mark, by).await;
         }
         if let Some(error) = navigated.error_text {
+            if error != ABORTED {
+                self.error_page(tab, &mark, by).await?;
+            }
             return Err(self.no_document(tab, &mark, &error));
         }
         // Without a loader it was a move within the document.
@@ -220,6 +230,16 @@ impl Inner {
         })
     }
 
+    /// Chromium says that it failed before it shows its error page; a call that comes in between would take that for its own end.
+    async fn error_page(&self, tab: &TabView, mark: &Mark, by: Instant) -> Result<(), ToolError> {
+        let by = by.min(Instant::now() + ERROR_PAGE_WITHIN);
+        let shown = self.shared.until(|world| match world.frames.get(&tab.frame) {
+            Some(frame) if frame.motion.last_commit <= mark.since && Instant::now() < by => Look::At(by),
+            _ => Look::Ready(()),
+        });
+        Ok(shown.await?)
+    }
+
     /// Why there is no document, when Chromium said so.
     fn no_document(&self, tab: &TabView, mark: &Mark, error: &str) -> ToolError {
         let status = self.shared.look(|world| {
@@ -233,7 +253,11 @@ impl Inner {
                 Reason::Navigation,
                 format!("the server answered with status {status}, which has no page"),
             ),
-            _ if error == "net::ERR_ABORTED" => {
+            Some(status) if status >= 400 => ToolError::failed(
+                Reason::Navigation,
+                format!("the server answered with status {status} and no page ({error})"),
+            ),
+            _ if error == ABORTED => {
                 ToolError::failed(Reason::Navigation, "the page stopped the navigation, or began another")
             }
             _ => ToolError::failed(Reason::Navigation, format!("the page could not be loaded: {error}")),
@@ -316,9 +340,13 @@ impl Inner {
 
     /// Closes a tab that was opened for a call that failed, as if it had never been.
     pub(crate) fn discard(&self, tab: &TabView) {
-        use chromiumoxide_cdp::cdp::browser_protocol::target::CloseTargetParams;
-        self.shared.look(|world| world.tabs.hide(&tab.id));
-        self.browser().post(&CloseTargetParams::new(tab.frame.as_str().to_owned()));
+        self.discard_page(&tab.frame);
+    }
+
+    /// The same, by the main frame.
+    pub(crate) fn discard_page(&self, frame: &FrameId) {
+        self.shared.look(|world| world.tabs.hide(frame));
+        self.browser().post(&CloseTargetParams::new(frame.as_str().to_owned()));
     }
 }
 

@@ -5,7 +5,7 @@
 //! here it is only known which one to ask, and when there is none to ask any more: the ref is stale.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -18,6 +18,9 @@ const SKIP_UNKNOWN: u64 = 100_000;
 
 /// Ranges of main frames' refs that are remembered; the oldest go first, and are stale then. Each is one snapshot with new elements.
 const RANGES_MAX: usize = 20_000;
+
+/// Documents of foreign frames whose refs are remembered; the oldest go first.
+const FOREIGN_MAX: usize = 5_000;
 
 /// A document whose script knows certain refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +35,7 @@ struct Table {
     next: u64,
     /// By first number: one beyond the last, and where they live.
     ranges: BTreeMap<u64, (u64, Home)>,
-    foreign: HashMap<u32, (u64, Home)>,
+    foreign: BTreeMap<u32, (u64, Home)>,
     next_tag: u32,
 }
 
@@ -53,7 +56,7 @@ pub(crate) struct Start {
 
 impl Refs {
     pub(crate) fn new() -> Refs {
-        let table = Table { next: 1, ranges: BTreeMap::new(), foreign: HashMap::new(), next_tag: 1 };
+        let table = Table { next: 1, ranges: BTreeMap::new(), foreign: BTreeMap::new(), next_tag: 1 };
         Refs { table: Mutex::new(table), turn: tokio::sync::Mutex::new(()) }
     }
 
@@ -95,6 +98,9 @@ impl Refs {
         let tag = table.next_tag;
         table.next_tag += 1;
         table.foreign.insert(tag, (1, home));
+        if table.foreign.len() > FOREIGN_MAX {
+            table.foreign.pop_first();
+        }
         tag
     }
 
@@ -121,8 +127,11 @@ impl Refs {
         let number: u64 = number.parse().unwrap_or_default();
         let (next, home) = match tag.strip_prefix('f') {
             Some(tag) => {
-                let known = tag.parse().ok().and_then(|tag: u32| table.foreign.get(&tag));
-                (known.map_or(0, |(next, _)| *next), known.map(|(_, home)| home))
+                let tag: u32 = tag.parse().unwrap_or_default();
+                let known = table.foreign.get(&tag);
+                // One whose document is forgotten was given all the same.
+                let forgotten = if tag >= 1 && tag < table.next_tag { u64::MAX } else { 0 };
+                (known.map_or(forgotten, |(next, _)| *next), known.map(|(_, home)| home))
             }
             None => {
                 let range = table.ranges.range(..=number).next_back().map(|(_, range)| range);

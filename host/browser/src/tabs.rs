@@ -139,11 +139,11 @@ impl Tabs {
     }
 
     /// Takes a tab out of the callers' sight: it is closing. Another one becomes active.
-    pub(crate) fn hide(&mut self, id: &TabId) {
-        if let Some(tab) = self.list.iter_mut().find(|tab| tab.id == *id) {
-            tab.is_hidden = true;
-        }
-        if self.active.as_ref() == Some(id) {
+    pub(crate) fn hide(&mut self, frame: &FrameId) {
+        let Some(tab) = self.list.iter_mut().find(|tab| tab.frame == *frame) else { return };
+        tab.is_hidden = true;
+        let id = tab.id.clone();
+        if self.active.as_ref() == Some(&id) {
             self.active = self.shown().last().map(|tab| tab.id.clone());
         }
     }

@@ -6,6 +6,11 @@
 //!
 //! A kind that is not known is released untouched: holding it would hang the page that made it.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use chromiumoxide_cdp::cdp::{
     browser_protocol::{
         emulation::{SetDeviceMetricsOverrideParams, SetFocusEmulationEnabledParams},
@@ -52,6 +57,14 @@ pub(crate) fn auto_attach() -> SetAutoAttachParams {
     }
 }
 
+/// A page that the host asked for and that is not there yet. Pages come in the order in which they were asked for.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    pub(crate) purpose: Purpose,
+    /// Whether the call that asked for it is gone: then the page is closed when it comes.
+    pub(crate) is_abandoned: Arc<AtomicBool>,
+}
+
 /// What a page is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -79,7 +92,7 @@ impl World {
                     connection.post(None, &CloseTargetParams::new(info.target_id.clone().into_owned()));
                     self.changes.more += 1;
                 } else {
-                    self.add_tab(&session_id, &frame, info.opener_id.as_deref(), &info.url);
+                    self.add_tab(connection, &session_id, &frame, info.opener_id.as_deref(), &info.url);
                 }
                 self.prepare_page(&session, true);
             }
@@ -107,12 +120,24 @@ impl World {
         connection.post(Some(&SessionId::from(session)), &RunIfWaitingForDebuggerParams::default());
     }
 
-    fn add_tab(&mut self, session: &SessionId, frame: &FrameId, opener: Option<&str>, url: &str) {
+    fn add_tab(
+        &mut self,
+        connection: &Connection,
+        session: &SessionId,
+        frame: &FrameId,
+        opener: Option<&str>,
+        url: &str,
+    ) {
         let opener_frame = opener.and_then(|opener| self.main_frame_of(opener));
         let opener_tab: Option<TabId> =
             opener_frame.as_ref().and_then(|frame| self.tabs.with_frame(frame)).map(|tab| tab.id.clone());
-        // A page without an opener is one that the host asked for; it asks for one at a time.
-        let purpose = if opener.is_none() { self.expected.take().unwrap_or(Purpose::Tab) } else { Purpose::Tab };
+        // A page without an opener is one that the host asked for.
+        let expected = if opener.is_none() { self.expected.pop_front() } else { None };
+        let is_abandoned = expected.as_ref().is_some_and(|expected| expected.is_abandoned.load(Ordering::Relaxed));
+        if is_abandoned {
+            connection.post(None, &CloseTargetParams::new(frame.as_str().to_owned()));
+        }
+        let purpose = expected.map_or(Purpose::Tab, |expected| expected.purpose);
         let origin = opener_frame
             .and_then(|frame| self.frames.get(&frame))
             .map(|frame| frame.document.origin.clone())
@@ -121,7 +146,7 @@ impl World {
         let document = Document { url: url.to_owned(), origin, ..Document::default() };
         self.frames.insert(frame.clone(), Frame::new(None, session.clone(), document));
         self.sessions.insert(session.clone(), Attached { tab_frame: Some(frame.clone()) });
-        let is_hidden = purpose == Purpose::Hidden;
+        let is_hidden = purpose == Purpose::Hidden || is_abandoned;
         let is_first = self.tabs.shown().next().is_none();
         let id = self.tabs.add(frame.clone(), session.clone(), opener_tab, is_hidden, self.clock);
         if let Some(id) = id
@@ -137,7 +162,12 @@ impl World {
     fn prepare_page(&self, session: &Session, is_main: bool) {
         session.post(&page::EnableParams::default());
         session.post(&SetLifecycleEventsEnabledParams::new(true));
-        session.post(&network::EnableParams::default());
+        // Only the events are of use: bodies are not to be kept.
+        session.post(&network::EnableParams {
+            max_total_buffer_size: Some(0),
+            max_resource_buffer_size: Some(0),
+            ..network::EnableParams::default()
+        });
         session.post(&inspector::EnableParams::default());
         session.post(&auto_attach());
         session

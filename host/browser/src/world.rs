@@ -8,7 +8,7 @@
 //! [`crate::dialogs`], [`crate::fetch_gate`], [`crate::downloads`], [`crate::crash`].
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -29,7 +29,7 @@ use crate::{
     options::BrowserOptions,
     state::Changes,
     tabs::Tabs,
-    targets::{Attached, Purpose},
+    targets::{Attached, Expected},
 };
 
 /// What is known of one browser.
@@ -41,8 +41,8 @@ pub(crate) struct World {
     pub(crate) tabs: Tabs,
     pub(crate) downloads: Downloads,
     pub(crate) changes: Changes,
-    /// What the page that the host asked for, and that isn't there yet, is for.
-    pub(crate) expected: Option<Purpose>,
+    /// Pages that the host asked for and that are not there yet.
+    pub(crate) expected: VecDeque<Expected>,
     pub(crate) hooks: Arc<dyn Hooks>,
     pub(crate) options: Arc<BrowserOptions>,
     pub(crate) chores: mpsc::Sender<Chore>,
@@ -59,7 +59,7 @@ impl World {
             tabs: Tabs::default(),
             downloads: Downloads::default(),
             changes: Changes::default(),
-            expected: None,
+            expected: VecDeque::new(),
             hooks,
             options,
             chores,

@@ -51,7 +51,7 @@ async fn floor_of_evaluate_click_snapshot_and_screenshot() {
     };
     let picture = ("Page.captureScreenshot", json!({"format": "png"}));
     for _ in 0..2 {
-        let floor = raw(&t, &[evaluate.clone()], ROUNDS).await;
+        let floor = raw(&t, std::slice::from_ref(&evaluate), ROUNDS).await;
         println!(
             "evaluate   floor {floor:.2} ms  verb {:.2} ms",
             verb(&t, "evaluate", json!({"script": "1"}), ROUNDS).await
@@ -61,7 +61,7 @@ async fn floor_of_evaluate_click_snapshot_and_screenshot() {
             "click      floor {floor:.2} ms  verb {:.2} ms",
             verb(&t, "click", json!({"selector": "button"}), ROUNDS).await
         );
-        let floor = raw(&t, &[picture.clone()], 30).await;
+        let floor = raw(&t, std::slice::from_ref(&picture), 30).await;
         println!("screenshot floor {floor:.2} ms  verb {:.2} ms", verb(&t, "screenshot", json!({}), 30).await);
     }
     let page = json!({"url": t.site.url("a/")});

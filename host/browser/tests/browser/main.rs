@@ -23,6 +23,7 @@ mod floor;
 mod forgery;
 mod frames;
 mod gate;
+mod hostile;
 mod navigate;
 mod oracle;
 mod page_script;

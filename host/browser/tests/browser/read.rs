@@ -67,6 +67,8 @@ async fn text_comes_in_three_forms_from_the_page_or_one_element() {
     let html = t.call("extract", json!({"format": "html", "selector": "#p"})).await;
     assert!(html["text"].as_str().unwrap().contains("<b>bold</b>"));
     t.fail_for("extract", json!({"selector": "#none"}), Reason::NotFound).await;
+    t.eval("document.querySelector('nav').style = 'position:fixed;left:600px;top:10px'; return 1").await;
+    assert_eq!(t.call("extract", json!({"x": 610, "y": 20})).await["text"], "menu");
     let got = t.call("extract", json!({"max_chars": 3})).await;
     assert_eq!(got["truncated"], true);
 }
