@@ -15,10 +15,7 @@ use std::{
     time::Duration,
 };
 
-use chromiumoxide_cdp::cdp::browser_protocol::{
-    browser::{self, SetDownloadBehaviorBehavior, SetDownloadBehaviorParams},
-    target::CreateTargetParams,
-};
+use chromiumoxide_cdp::cdp::browser_protocol::browser::{self, SetDownloadBehaviorBehavior, SetDownloadBehaviorParams};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::task::AbortOnDropHandle;
 use transom_verbs::{Call, Outcome, State, TabId, ToolError, Verb, error::Reason, registry::Input, verb};
@@ -31,8 +28,8 @@ use crate::{
     keeper::{self, CHORES},
     options::BrowserOptions,
     refs::Refs,
-    targets::{self, Expected, Purpose},
-    world::{Look, Reducer, Shared, World},
+    targets::{self, Purpose},
+    world::{Reducer, Shared, World},
 };
 
 /// How long Chromium may take until it has its first tab. It takes some 100 ms; half a minute is for a machine under load.
@@ -103,7 +100,7 @@ pub(crate) struct Inner {
     pub(crate) refs: Refs,
     tasks: Mutex<Option<(ConnectionTasks, AbortOnDropHandle<()>)>>,
     /// Held while a page is asked for, so that the page that comes is known to be that one.
-    creating: tokio::sync::Mutex<()>,
+    pub(crate) creating: tokio::sync::Mutex<()>,
     starting: tokio::sync::Mutex<()>,
     has_started: AtomicBool,
 }
@@ -235,32 +232,6 @@ impl Browser {
         let tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(tasks);
         self.inner.connection.lost().await;
-    }
-}
-
-/// Closes a page that was asked for by a call which is gone before it has it.
-struct AbandonOnDrop<'a> {
-    inner: &'a Inner,
-    is_abandoned: Arc<AtomicBool>,
-    frame: Option<FrameId>,
-    is_kept: bool,
-}
-
-impl AbandonOnDrop<'_> {
-    fn keep(mut self) {
-        self.is_kept = true;
-    }
-}
-
-impl Drop for AbandonOnDrop<'_> {
-    fn drop(&mut self) {
-        if self.is_kept {
-            return;
-        }
-        self.is_abandoned.store(true, Ordering::Relaxed);
-        if let Some(frame) = &self.frame {
-            self.inner.discard_page(frame);
-        }
     }
 }
 
@@ -421,41 +392,6 @@ impl Inner {
             },
             None => Ok(()),
         })?;
-        Ok(tab)
-    }
-
-    /// Opens a page of ours and waits until it is attached.
-    pub(crate) async fn open_page(&self, purpose: Purpose) -> Result<TabView, ToolError> {
-        let _turn = self.creating.lock().await;
-        let mut unless_dropped =
-            AbandonOnDrop { inner: self, is_abandoned: Arc::default(), frame: None, is_kept: false };
-        let is_abandoned = unless_dropped.is_abandoned.clone();
-        self.shared.look(|world| world.expected.push_back(Expected { purpose, is_abandoned }));
-        let mut create = CreateTargetParams::new("about:blank");
-        create.background = (purpose == Purpose::Hidden).then_some(true);
-        let target = match self.browser().call(&create).await {
-            Ok(created) => created.target_id,
-            Err(error) => {
-                self.shared.look(|world| world.expected.pop_back());
-                return Err(error.into());
-            }
-        };
-        let frame = FrameId::from(AsRef::<str>::as_ref(&target));
-        unless_dropped.frame = Some(frame.clone());
-        let (id, session, turn) = self
-            .shared
-            .until(|world| match world.tabs.with_frame(&frame) {
-                Some(tab) => Look::Ready((tab.id.clone(), tab.session.clone(), tab.turn.clone())),
-                None => Look::Later,
-            })
-            .await?;
-        if purpose == Purpose::Tab {
-            self.shared.look(|world| world.tabs.front = Some(id.clone()));
-        }
-        let tab = TabView { id, frame, session: Session::target(self.connection.clone(), session), turn };
-        // Its first, empty document has to be there: a navigation that overtakes it would be undone by it.
-        self.script_of(&tab, &tab.frame).await?;
-        unless_dropped.keep();
         Ok(tab)
     }
 

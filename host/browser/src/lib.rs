@@ -29,6 +29,7 @@ mod hooks;
 mod keeper;
 mod motion;
 mod navigation;
+mod opening;
 mod options;
 mod page;
 mod refs;

@@ -8,9 +8,8 @@
 
 use std::time::Duration;
 
-use chromiumoxide_cdp::cdp::browser_protocol::{
-    page::{GetNavigationHistoryParams, NavigateParams, NavigateToHistoryEntryParams, ReloadParams},
-    target::CloseTargetParams,
+use chromiumoxide_cdp::cdp::browser_protocol::page::{
+    GetNavigationHistoryParams, NavigateParams, NavigateToHistoryEntryParams, ReloadParams,
 };
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -29,11 +28,10 @@ use crate::{
     browser::{Inner, TabView},
     cdp::CallError,
     failure, fetch_gate,
-    frames::{FrameId, is_error_page},
+    frames::is_error_page,
     motion::Moving,
     page::{self, Evaluated},
     settle::Mark,
-    targets::Purpose,
     world::{Look, World},
 };
 
@@ -159,19 +157,6 @@ impl Inner {
             Some(dialog) => Err(failure::dialog_open(&dialog.message)),
             None => Ok(tab),
         })
-    }
-
-    /// A new tab, which becomes the active one. An empty first tab that nobody was told of is as good as new.
-    pub(crate) async fn new_tab(&self) -> Result<TabView, ToolError> {
-        let tab = match self.shared.look(World::unused_tab) {
-            Some(id) => self.tab(Some(&id))?,
-            None => self.open_page(Purpose::Tab).await?,
-        };
-        self.shared.look(|world| {
-            world.tabs.set_active(&tab.id);
-            world.changes.told_opened(&tab.id);
-        });
-        Ok(tab)
     }
 
     /// Goes to `url` and waits until its document has come as far as `until`.
@@ -336,17 +321,6 @@ impl Inner {
             Ok(Ok(title)) => Ok(title),
             Ok(Err(_)) | Err(_) => Ok(String::new()),
         }
-    }
-
-    /// Closes a tab that was opened for a call that failed, as if it had never been.
-    pub(crate) fn discard(&self, tab: &TabView) {
-        self.discard_page(&tab.frame);
-    }
-
-    /// The same, by the main frame.
-    pub(crate) fn discard_page(&self, frame: &FrameId) {
-        self.shared.look(|world| world.tabs.hide(frame));
-        self.browser().post(&CloseTargetParams::new(frame.as_str().to_owned()));
     }
 }
 

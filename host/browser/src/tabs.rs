@@ -162,16 +162,6 @@ impl Tabs {
     }
 }
 
-impl crate::world::World {
-    /// The first tab, while it is empty and nothing was done in it.
-    pub(crate) fn unused_tab(&mut self) -> Option<TabId> {
-        let mut shown = self.tabs.shown();
-        let (first, None) = (shown.next()?, shown.next()) else { return None };
-        let frame = self.frames.get(&first.frame)?;
-        (!frame.motion.has_moved_since(0)).then(|| first.id.clone())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

