@@ -19,6 +19,7 @@ use crate::{
         Connection, SessionId,
         events::{BindingCalled, DialogOpening},
     },
+    extract::REDACTION_OVERLAP,
     keeper::Chore,
     options::DialogPolicy,
     world::World,
@@ -64,7 +65,7 @@ impl World {
         event: &DialogOpening<'_>,
     ) {
         let kind = kind_of(&event.kind);
-        let message: String = event.message.chars().take(MESSAGE_CHARS).collect();
+        let message: String = event.message.chars().take(MESSAGE_CHARS + REDACTION_OVERLAP as usize).collect();
         let asks = matches!(kind, DialogKind::Confirm | DialogKind::Prompt);
         let accept = match self.options.dialogs {
             _ if !asks => Some(true),

@@ -15,6 +15,7 @@ use transom_verbs::{
 
 use crate::{
     cdp::events::{DownloadProgress, DownloadWillBegin},
+    extract::REDACTION_OVERLAP,
     frames::FrameId,
     hooks::FinishedDownload,
     keeper::Chore,
@@ -131,7 +132,7 @@ impl Downloads {
 /// A suggested name as it may be shown before the file is kept: its last part, on one line, bounded.
 fn shown_name(suggested: &str) -> String {
     let last = suggested.rsplit(['/', '\\']).next().unwrap_or_default();
-    last.chars().filter(|c| !c.is_control()).take(120).collect()
+    last.chars().filter(|c| !c.is_control()).take(120 + REDACTION_OVERLAP as usize).collect()
 }
 
 impl World {

@@ -20,6 +20,7 @@ use crate::{
     aim::{Aim, Purpose, actionable_until},
     browser::{Inner, TabView},
     cdp::{CallError, Reply, Session},
+    extract::REDACTION_OVERLAP,
     failure,
     page::{Evaluated, Exception},
     world::Look,
@@ -259,7 +260,13 @@ pub(crate) fn message_of(exception: &Exception) -> String {
         (None, None) => text.to_owned(),
     };
     let first_lines = whole.split("\n    at ").next().unwrap_or_default();
-    first_lines.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MESSAGE_CHARS).collect()
+    first_lines
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(MESSAGE_CHARS + REDACTION_OVERLAP as usize)
+        .collect()
 }
 
 #[cfg(test)]

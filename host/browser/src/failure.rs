@@ -2,7 +2,7 @@
 
 use transom_verbs::{ErrorCode, ToolError, error::Reason};
 
-use crate::{cdp::CallError, page::PageFault};
+use crate::{cdp::CallError, extract::REDACTION_OVERLAP, page::PageFault};
 
 /// What Chromium says when the document that a call was for is no longer there. It has no code of its own for it.
 const CONTEXT_GONE: &[&str] = &[
@@ -66,7 +66,7 @@ pub(crate) fn moved_on() -> ToolError {
 
 /// A dialog stands in the way.
 pub(crate) fn dialog_open(message: &str) -> ToolError {
-    let shown: String = message.chars().take(200).collect();
+    let shown: String = message.chars().take(200 + REDACTION_OVERLAP as usize).collect();
     ToolError::failed(Reason::DialogOpen, format!("a dialog is open on this tab: \"{shown}\""))
         .with_hint("answer it with `dialog`")
 }

@@ -17,6 +17,7 @@ use crate::{
     binding::Binding,
     bound_plugin::BoundPlugin,
     caller::Caller,
+    question::AskedOn,
     run::{RunInner, RunPrefix},
     settings::ApprovalRule,
 };
@@ -26,6 +27,8 @@ use crate::{
 pub(crate) struct Admitted {
     pub prefix: Arc<RunPrefix>,
     pub work: Work,
+    /// Where the person who agreed was told that it would happen.
+    pub asked_on: Option<AskedOn>,
 }
 
 #[derive(Debug)]
@@ -53,10 +56,20 @@ impl Admitted {
     pub(crate) fn rule(&self) -> ApprovalRule {
         let rules = &self.prefix.binding.approvals;
         match &self.work {
-            Work::Verb(call) => rules.of_verb(call.verb()),
+            // The strictest rule of all that the call does: a verb that brings another along is no way around that one's rule.
+            Work::Verb(call) => verbs_of(call).map(|verb| rules.of_verb(verb)).max().unwrap_or(ApprovalRule::Allow),
             Work::Tool { .. } => rules.of_tool(&self.rule_name()),
         }
     }
+}
+
+/// The verbs whose rules a call falls under: its own, those that come along, and the click of a download by its control.
+fn verbs_of(call: &Call) -> impl Iterator<Item = Verb> {
+    let clicks = match &call.input {
+        Input::Download(download) if download.url.is_none() => Some(Verb::Click),
+        _ => None,
+    };
+    std::iter::once(call.verb()).chain(call.also_needs().iter().copied()).chain(clicks)
 }
 
 /// Judges one call of `tool` by `caller`.
@@ -78,7 +91,7 @@ pub(crate) fn admit(run: &RunInner, caller: &Caller, tool: &str, arguments: &Val
         }
         None => admit_tool(prefix, caller, &name, arguments)?,
     };
-    Ok(Admitted { prefix: prefix.clone(), work })
+    Ok(Admitted { prefix: prefix.clone(), work, asked_on: None })
 }
 
 fn admit_verb(run: &RunInner, prefix: &RunPrefix, caller: &Caller, call: &Call) -> Result<(), ToolError> {

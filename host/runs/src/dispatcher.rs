@@ -28,7 +28,7 @@ use crate::{
     cut::Cut,
     journal::{Journal, Kind, Record},
     plugin_caller::PluginCaller,
-    question,
+    question::{self, AskedOn},
     run::RunInner,
     session::{Session, run_ended},
     settings::ApprovalRule,
@@ -39,6 +39,10 @@ pub type CallResult = Result<Redacted<Value>, Redacted<ToolError>>;
 
 /// How often a call that waits for a person says so.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
+
+/// Longest message of an error, a dialog or a change that is told, in characters. The browser layer collects more of a page's text than
+/// this, so that no secret is cut in half before the redactor has seen it.
+const MESSAGE_CHARS: usize = 1_200;
 
 /// What a caller may add to a call.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +118,7 @@ impl Dispatcher {
         let rows =
             Rows { dispatcher: self, run, call: ulid::Ulid::new().to_string(), caller: caller.to_string(), tool };
         let result = self.perform_checked(&rows, run, caller, arguments, options).await;
-        result.map_err(|error| self.redactor.error(&error))
+        result.map_err(|error| self.redactor.error(&error).cut_message(MESSAGE_CHARS))
     }
 
     async fn perform_checked(
@@ -174,8 +178,9 @@ impl Dispatcher {
                 admitted.rule_name()
             ))),
             ApprovalRule::Ask => {
+                let asked_on = AskedOn::now(&admitted);
                 self.ask(rows, run, &admitted, arguments, options).await?;
-                Ok(admitted)
+                Ok(Admitted { asked_on, ..admitted })
             }
         }
     }
@@ -251,15 +256,16 @@ impl Dispatcher {
             Work::Tool { .. } => true,
         };
         let working = async {
-            match admitted.work {
+            let Admitted { prefix, work, asked_on } = admitted;
+            match work {
                 Work::Verb(call) => {
-                    self.act_verb(&admitted.prefix.session, &admitted.prefix.binding, caller, call).await
+                    self.act_verb(&prefix.session, &prefix.binding, caller, asked_on.as_ref(), call).await
                 }
                 Work::Tool { plugin, tool, arguments } => {
                     let host = PluginCaller::new(
                         self.clone(),
                         run.clone(),
-                        admitted.prefix.binding.prefix.clone(),
+                        prefix.binding.prefix.clone(),
                         plugin.clone(),
                         options.cancel.clone(),
                     );
@@ -285,20 +291,16 @@ impl Dispatcher {
         session: &Session,
         binding: &crate::binding::Binding,
         caller: &Caller,
+        asked_on: Option<&AskedOn>,
         mut call: Call,
     ) -> Result<Redacted<Value>, ToolError> {
-        let tab = call.tab.clone();
-        let tab = tab.as_ref().map(transom_verbs::TabId::as_str);
-        let admit_live = |session: &Session| match session.live_url(tab) {
-            Some(address) => binding.admit(&address).and_then(|()| caller.admit(&address)),
-            None => Ok(()),
-        };
-        if looks_at_the_live_page(call.verb()) {
-            admit_live(session)?;
-        }
         let cut = Cut::widen(&mut call, self.redactor.margin_chars());
-        let performed = session.perform(&call).await?;
-        admit_live(session)?;
+        let check = |address: &str| {
+            binding.admit(address)?;
+            caller.admit(address)?;
+            asked_on.map_or(Ok(()), |asked| asked.still_holds(address))
+        };
+        let performed = session.perform(&call, &check).await?;
         let mut value = serde_json::to_value(&performed.outcome).map_err(|error| {
             tracing::error!(%error, "an outcome is no JSON");
             ToolError::failed(Reason::Script, "the result is no JSON")
@@ -308,24 +310,11 @@ impl Dispatcher {
         }
         let mut redacted = self.redactor.value(&value);
         cut.apply(&mut redacted);
+        for told in ["state", "dialog", "message"] {
+            redacted.cut_within(told, MESSAGE_CHARS);
+        }
         Ok(redacted)
     }
-}
-
-/// Whether a verb reads or acts on the page that a tab shows, rather than on tabs or on a page to come.
-fn looks_at_the_live_page(verb: Verb) -> bool {
-    !matches!(
-        verb,
-        Verb::Navigate
-            | Verb::Open
-            | Verb::Tabs
-            | Verb::Switch
-            | Verb::Close
-            | Verb::Back
-            | Verb::Forward
-            | Verb::Reload
-            | Verb::Dialog
-    )
 }
 
 /// What an outcome row keeps of a result: where it led and which file it made, not the page's text.

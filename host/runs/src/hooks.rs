@@ -24,6 +24,7 @@ use url::Url;
 use crate::{
     binding::Binding,
     files::{NewFile, RunFiles},
+    mixing::Mixing,
 };
 
 #[derive(Debug)]
@@ -31,11 +32,17 @@ pub(crate) struct SessionHooks {
     binding: Arc<Binding>,
     files: RunFiles,
     exchange: ExchangePaths,
+    mixing: Arc<Mixing>,
 }
 
 impl SessionHooks {
-    pub(crate) fn new(binding: Arc<Binding>, files: RunFiles, exchange: ExchangePaths) -> SessionHooks {
-        SessionHooks { binding, files, exchange }
+    pub(crate) fn new(
+        binding: Arc<Binding>,
+        files: RunFiles,
+        exchange: ExchangePaths,
+        mixing: Arc<Mixing>,
+    ) -> SessionHooks {
+        SessionHooks { binding, files, exchange, mixing }
     }
 }
 
@@ -66,10 +73,17 @@ impl Hooks for SessionHooks {
             ToolError::new(ErrorCode::NotGranted, "refused: a secret can't be typed into a frame without an address")
         })?;
         let filled = self.binding.secrets.fill(&template, &frame).map_err(|error| refused_secret(&error))?;
+        self.mixing.before_secret(&self.binding)?;
         Ok(Filled { text: filled.expose().to_owned(), had_secret: true })
     }
 
     async fn keep_download(&self, download: FinishedDownload) -> Result<FileInfo, ToolError> {
+        if !is_plain_guid(&download.guid) {
+            return Err(not_saved(
+                "the browser named a download in a way that no browser does",
+                &std::io::Error::other("guid"),
+            ));
+        }
         let place = self.exchange.downloads.host.join(&download.guid);
         let fallback = || Url::parse(&download.url).ok().map(|url| FileName::of_download("", &url).as_str().to_owned());
         let name = FileName::clean(&download.suggested_name).map(|name| name.as_str().to_owned()).or_else(fallback);
@@ -136,6 +150,17 @@ fn not_saved(what: &str, error: &std::io::Error) -> ToolError {
     ToolError::new(ErrorCode::FileNotSaved, what)
 }
 
+/// Longest guid of a download, in bytes: a UUID with its dashes has 36.
+const GUID_BYTES_MAX: usize = 64;
+
+/// Whether a guid is one plain name. It comes from Chromium, which may have been taken over by a page: a path in its place would
+/// lead the host to a file of its own.
+fn is_plain_guid(guid: &str) -> bool {
+    !guid.is_empty()
+        && guid.len() <= GUID_BYTES_MAX
+        && guid.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
 /// Opens a file that Chromium wrote, if it is one: a link or a pipe in its place is none.
 fn open_regular(path: &Path) -> std::io::Result<impl Read + use<>> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
@@ -149,4 +174,17 @@ async fn on_disk<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be kept: its writer was stopped"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_guid_names_a_download() {
+        assert!(is_plain_guid("0c7a3d2e-1111-4a5b-9c6d-0123456789ab"));
+        for bad in ["", "/etc/shadow", "../journal.sqlite", "a/b", "a.b", &"a".repeat(65)] {
+            assert!(!is_plain_guid(bad), "{bad}");
+        }
+    }
 }

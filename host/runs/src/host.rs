@@ -296,6 +296,10 @@ impl Host {
         if tokio::time::timeout(STOP_WITHIN, ending).await.is_err() {
             tracing::warn!("some runs did not end in time");
         }
+        // Their files were there for as long as somebody could fetch them.
+        for run in &runs {
+            run.remove_files().await;
+        }
         self.inner.keepers.close();
     }
 

@@ -40,6 +40,7 @@ pub mod files;
 mod hooks;
 pub mod host;
 pub mod journal;
+mod mixing;
 mod plugin_caller;
 mod question;
 pub mod run;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use transom_policy::redact::Redactor;
-use transom_verbs::registry::Input;
+use transom_verbs::{Reason, TabId, ToolError, registry::Input};
 use url::Url;
 
 use crate::{
@@ -29,12 +29,8 @@ pub(crate) fn about(
 }
 
 fn what(run: &RunInner, admitted: &Admitted, tool: &str) -> String {
-    let place = admitted
-        .prefix
-        .session
-        .live_url(None)
-        .and_then(|address| Url::parse(&address).ok())
-        .and_then(|url| url.host_str().map(|host| format!(" on {host}")))
+    let place = AskedOn::now(admitted)
+        .and_then(|asked| asked.0.split_once("://").map(|(_, host)| format!(" on {host}")))
         .unwrap_or_default();
     match &admitted.work {
         Work::Verb(call) => match &call.input {
@@ -51,4 +47,34 @@ fn what(run: &RunInner, admitted: &Admitted, tool: &str) -> String {
         },
         Work::Tool { plugin, .. } => format!("{tool}: a tool of the plugin \"{}\"{place}", plugin.name),
     }
+}
+
+/// The origin of the page that a person was asked about. What they agreed to is for that page's site and no other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AskedOn(String);
+
+impl AskedOn {
+    /// The origin that the call's tab shows now; none without a page.
+    pub(crate) fn now(admitted: &Admitted) -> Option<AskedOn> {
+        let Work::Verb(call) = &admitted.work else { return None };
+        let address = admitted.prefix.session.live_url(call.tab.as_ref().map(TabId::as_str))?;
+        origin(&address).map(AskedOn)
+    }
+
+    /// Refuses where the page has gone to another site since.
+    pub(crate) fn still_holds(&self, address: &str) -> Result<(), ToolError> {
+        if origin(address).as_deref() == Some(self.0.as_str()) {
+            return Ok(());
+        }
+        Err(ToolError::failed(
+            Reason::Navigation,
+            format!("refused: a person agreed to this on {}, and the tab is on another site by now", self.0),
+        )
+        .with_hint("go back to that site and ask again"))
+    }
+}
+
+fn origin(address: &str) -> Option<String> {
+    let origin = Url::parse(address).ok()?.origin();
+    origin.is_tuple().then(|| origin.ascii_serialization())
 }

@@ -347,12 +347,21 @@ impl Run {
         })
     }
 
-    /// The run's files, oldest first.
-    ///
-    /// Their names and addresses come from sites; show them through [`Run::redacted_files`] to a model.
+    /// The run's files, oldest first. Their names and addresses come from sites, and have passed the redactor.
     #[must_use]
     pub fn files(&self) -> Vec<FileInfo> {
-        self.inner.files.list()
+        self.inner.files.list().into_iter().map(|info| self.clean(info)).collect()
+    }
+
+    /// What a front end may show of a file: its texts without secrets.
+    fn clean(&self, info: FileInfo) -> FileInfo {
+        let redactor = &self.inner.dispatcher.redactor;
+        FileInfo {
+            name: redactor.owned(info.name).into_inner(),
+            media_type: redactor.owned(info.media_type).into_inner(),
+            source_url: info.source_url.map(|url| redactor.owned(url).into_inner()),
+            ..info
+        }
     }
 
     /// Opens a file for the person who fetches it.
@@ -364,7 +373,7 @@ impl Run {
         let opened = tokio::task::spawn_blocking(move || files.open(&handle)).await;
         let (info, file) =
             opened.unwrap_or_else(|_| Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be opened")))?;
-        Ok(RunFile { info, file: tokio::fs::File::from_std(file) })
+        Ok(RunFile { info: self.clean(info), file: tokio::fs::File::from_std(file) })
     }
 
     /// Gives the run a file.
@@ -383,7 +392,7 @@ impl Run {
         .await
         .unwrap_or_else(|_| Err(ToolError::new(ErrorCode::FileNotSaved, "the file could not be kept")))?;
         self.write(Kind::File, &json!({"given": kept})).await;
-        Ok(kept)
+        Ok(self.clean(kept))
     }
 
     /// Why the run ended, when it has.
@@ -412,6 +421,14 @@ impl Run {
             if let Err(error) = tokio::fs::remove_dir_all(&self.inner.exchange).await {
                 tracing::warn!(%error, run = self.inner.id, "the run's exchange folders could not be removed");
             }
+        }
+    }
+
+    /// Removes the run's files. For a run that has ended and that nobody can ask for any more.
+    pub(crate) async fn remove_files(&self) {
+        let Some(folder) = self.inner.exchange.parent() else { return };
+        if let Err(error) = tokio::fs::remove_dir_all(folder).await {
+            tracing::warn!(%error, run = self.inner.id, "the run's files could not be removed");
         }
     }
 

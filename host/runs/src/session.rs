@@ -20,9 +20,12 @@ use transom_egress::{
     jail::{self, ChromiumProcess, Exchange, LaunchSpec},
     proxy,
 };
-use transom_verbs::{Call, ErrorCode, Reason, Retry, ToolError};
+use transom_verbs::{Call, ErrorCode, Reason, Retry, TabId, ToolError, Verb, registry::Input, verb};
 
-use crate::{binding::Binding, egress_rows::EgressRows, files::RunFiles, hooks::SessionHooks, settings::DialogSetting};
+use crate::{
+    binding::Binding, egress_rows::EgressRows, files::RunFiles, hooks::SessionHooks, mixing::Mixing,
+    settings::DialogSetting,
+};
 
 /// How long Chromium has to start and answer. It takes a third of a second on a small machine; a busy one may need some seconds.
 const READY_WITHIN: Duration = Duration::from_secs(20);
@@ -50,6 +53,7 @@ pub(crate) struct Session {
     turn: Semaphore,
     /// Changed only by the holder of the turn, and by the end of the run.
     running: Mutex<State>,
+    mixing: Arc<Mixing>,
 }
 
 enum State {
@@ -81,43 +85,90 @@ impl std::fmt::Debug for Session {
 
 impl Session {
     pub(crate) fn new(spec: SessionSpec) -> Session {
-        Session { spec, turn: Semaphore::new(1), running: Mutex::new(State::NotStarted) }
+        Session { spec, turn: Semaphore::new(1), running: Mutex::new(State::NotStarted), mixing: Arc::default() }
     }
 
     /// Performs a verb, in its turn. A browser that is lost in between is started again; the verb is then repeated if that is safe.
     ///
+    /// `check` judges the address of the page that is acted on: within the turn, once the browser shows a page, so that nothing comes
+    /// between the judgement and the act; and once more for what the page is afterwards.
+    ///
+    /// The call's deadline covers its turn and its act. Starting a browser has a bound of its own: a caller's short timeout is meant
+    /// for the page, and must not end the run.
+    ///
     /// # Errors
-    /// The verb's own; [`ErrorCode::BrowserUnavailable`] when no browser can be started; [`Reason::OutcomeUnknown`] when the browser
-    /// was lost under a verb that must not be repeated.
+    /// The verb's own; those of `check`; [`ErrorCode::BrowserUnavailable`] when no browser can be started;
+    /// [`Reason::OutcomeUnknown`] when the browser was lost under a verb that must not be repeated.
     ///
     /// # Cancel safety
     /// Dropping the future gives the turn back; what was sent to the page may have happened.
-    pub(crate) async fn perform(&self, call: &Call) -> Result<Performed, ToolError> {
-        let Ok(turn) = tokio::time::timeout(call.deadline(), self.turn.acquire()).await else {
+    pub(crate) async fn perform(
+        &self,
+        call: &Call,
+        check: &(dyn Fn(&str) -> Result<(), ToolError> + Sync),
+    ) -> Result<Performed, ToolError> {
+        let mut until = Instant::now() + call.deadline();
+        let Ok(turn) = tokio::time::timeout_at(until, self.turn.acquire()).await else {
             return Err(ToolError::failed(
                 Reason::Timeout,
                 "an earlier call of this run was still under way at the deadline",
             ));
         };
         let _turn = turn.map_err(|_| run_ended())?;
-        // Starting a browser has its own bound: a caller's short timeout is meant for the page, and must not end the run.
-        let browser = self.browser().await?;
-        match browser.perform(call, Instant::now() + call.deadline()).await {
-            Err(error) if is_lost(&browser) => {
-                tracing::warn!(verb = %call.verb(), %error, "the browser was lost");
-                if call.retry() == Retry::Never {
-                    return Err(ToolError::failed(
-                        Reason::OutcomeUnknown,
-                        format!("the browser was lost while `{}` was under way: it may have happened", call.verb()),
-                    )
-                    .with_hint(
-                        "look at the page before doing it again; the next call starts a new browser on the start page",
-                    ));
+        let mut is_repeat = false;
+        loop {
+            let starting = Instant::now();
+            let browser = self.browser().await?;
+            until += starting.elapsed();
+            match self.perform_on(&browser, call, until, check).await {
+                Err(error) if is_lost(&browser) => {
+                    tracing::warn!(verb = %call.verb(), %error, "the browser was lost");
+                    if call.retry() == Retry::Never {
+                        return Err(ToolError::failed(
+                            Reason::OutcomeUnknown,
+                            format!("the browser was lost while `{}` was under way: it may have happened", call.verb()),
+                        )
+                        .with_hint("look at the page before doing it again; the next call starts a new browser on the start page"));
+                    }
+                    if std::mem::replace(&mut is_repeat, true) {
+                        return Err(ToolError::new(
+                            ErrorCode::BrowserUnavailable,
+                            "the browser was lost twice under one call",
+                        ));
+                    }
                 }
-                self.browser().await?.perform(call, Instant::now() + call.deadline()).await
+                performed => return performed,
             }
-            performed => performed,
         }
+    }
+
+    async fn perform_on(
+        &self,
+        browser: &Browser,
+        call: &Call,
+        until: Instant,
+        check: &(dyn Fn(&str) -> Result<(), ToolError> + Sync),
+    ) -> Result<Performed, ToolError> {
+        let tab = call.tab.as_ref().map(TabId::as_str);
+        if looks_at_the_live_page(call.verb()) {
+            if browser.live_url(tab).is_none() {
+                // The first call loads the start page, which has to be there to be judged.
+                browser
+                    .perform(&Call { tab: None, timeout: None, input: Input::Tabs(verb::tabs::Input {}) }, until)
+                    .await?;
+            }
+            if let Some(address) = browser.live_url(tab) {
+                check(&address)?;
+            }
+        }
+        if runs_a_script(call) {
+            self.mixing.before_script(&self.spec.binding)?;
+        }
+        let performed = browser.perform(call, until).await?;
+        if let Some(address) = browser.live_url(tab) {
+            check(&address)?;
+        }
+        Ok(performed)
     }
 
     /// The address of the page that a tab shows, as the browser last told: that of its creator for `about:` and `blob:` pages. None
@@ -182,10 +233,14 @@ impl Session {
         .await
         .map_err(|error| unavailable("the browser's jail could not be set up", &error))?;
         let gate = Gate::closed();
-        let rows = tokio::spawn(egress_rows.clone().keep(gate.events()));
+        // Owned from here on: a start that fails or is given up takes them along.
+        let rows = AbortOnDropHandle::new(tokio::spawn(egress_rows.clone().keep(gate.events())));
         let stop_proxy = CancellationToken::new();
-        let proxy = tokio::spawn(proxy::serve(launched.listener, gate.clone(), stop_proxy.clone()));
-        let hooks = SessionHooks::new(binding.clone(), files.clone(), launched.paths.clone());
+        let proxy =
+            AbortOnDropHandle::new(tokio::spawn(proxy::serve(launched.listener, gate.clone(), stop_proxy.clone())));
+        let stopping = stop_proxy.clone().drop_guard();
+        self.mixing.start_anew();
+        let hooks = SessionHooks::new(binding.clone(), files.clone(), launched.paths.clone(), self.mixing.clone());
         let options = BrowserOptions {
             start_url: Some(binding.start.to_string()),
             dialogs: match binding.dialogs {
@@ -200,14 +255,29 @@ impl Session {
             .await
             .map_err(|error| unavailable("Chromium did not answer", &error))?;
         gate.open(binding.gate_rules());
-        Ok(Running {
-            browser,
-            stop_proxy,
-            _proxy: AbortOnDropHandle::new(proxy),
-            _rows: AbortOnDropHandle::new(rows),
-            _process: launched.process,
-        })
+        Ok(Running { browser, stop_proxy: stopping.disarm(), _proxy: proxy, _rows: rows, _process: launched.process })
     }
+}
+
+/// Whether a verb reads or acts on the page that a tab shows, rather than on tabs or on a page to come.
+fn looks_at_the_live_page(verb: Verb) -> bool {
+    !matches!(
+        verb,
+        Verb::Navigate
+            | Verb::Open
+            | Verb::Tabs
+            | Verb::Switch
+            | Verb::Close
+            | Verb::Back
+            | Verb::Forward
+            | Verb::Reload
+            | Verb::Dialog
+    )
+}
+
+/// Whether a call runs a script of its caller's in the page.
+fn runs_a_script(call: &Call) -> bool {
+    call.verb() == Verb::Evaluate || call.also_needs().contains(&Verb::Evaluate)
 }
 
 /// Whether Chromium is gone, as far as is known without asking it.

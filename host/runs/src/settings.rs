@@ -193,14 +193,14 @@ impl Default for ApprovalSettings {
     }
 }
 
-/// What happens before a call is performed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+/// What happens before a call is performed. In the order of strictness, so that the strictest of several is the greatest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalRule {
-    /// It waits for a person.
-    Ask,
     /// It is performed.
     Allow,
+    /// It waits for a person.
+    Ask,
     /// It is refused.
     Deny,
 }

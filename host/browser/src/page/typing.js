@@ -142,7 +142,7 @@ function setWhole(element, text) {
     setInputValue(element, before);
     refuse(
       'value_refused',
-      `${describe(element)} cannot hold ${quoted(oneLine(text).slice(0, 60))}; a ${inputTypeOf(element)} is written like ${EXAMPLES[inputTypeOf(element)]}`,
+      `${describe(element)} cannot hold this text; a ${inputTypeOf(element)} is written like ${EXAMPLES[inputTypeOf(element)]}`,
     );
   }
   if (now === before) return;

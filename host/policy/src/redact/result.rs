@@ -54,11 +54,42 @@ impl Redacted<Value> {
         true
     }
 
+    /// Cuts every text inside the member `name` of an object to at most `max_chars` characters.
+    pub fn cut_within(&mut self, name: &str, max_chars: usize) {
+        if let Some(member) = self.inner_mut().get_mut(name) {
+            cut_all(member, max_chars);
+        }
+    }
+
     /// Sets a flag of an object. A flag holds no text, so nothing can come back by it.
     pub fn set_flag(&mut self, field: &str, value: bool) {
         if let Value::Object(members) = self.inner_mut() {
             members.insert(field.to_owned(), Value::Bool(value));
         }
+    }
+}
+
+impl Redacted<ToolError> {
+    /// Cuts the message to at most `max_chars` characters.
+    #[must_use]
+    pub fn cut_message(mut self, max_chars: usize) -> Redacted<ToolError> {
+        cut(&mut self.inner_mut().message, max_chars);
+        self
+    }
+}
+
+fn cut(text: &mut String, max_chars: usize) {
+    if let Some((end, _)) = text.char_indices().nth(max_chars) {
+        text.truncate(end);
+    }
+}
+
+fn cut_all(value: &mut Value, max_chars: usize) {
+    match value {
+        Value::String(text) => cut(text, max_chars),
+        Value::Array(items) => items.iter_mut().for_each(|item| cut_all(item, max_chars)),
+        Value::Object(members) => members.values_mut().for_each(|member| cut_all(member, max_chars)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -99,6 +130,15 @@ mod tests {
         lines.set_flag("truncated", true);
         assert_eq!(lines.get(), &json!({"text": "one", "truncated": true}));
         assert!(!of("x").cut_field("none", 0, CutAt::Char));
+    }
+
+    #[test]
+    fn messages_and_members_are_cut_after_their_secrets_are_gone() {
+        let error = ToolError::failed(Reason::Script, format!("{}hunter2-Quartz!", "x".repeat(10)));
+        assert_eq!(redactor().error(&error).cut_message(14).into_inner().message, "xxxxxxxxxx[sec");
+        let mut value = redactor().value(&json!({"state": {"dialogs": [{"message": "abcdef"}]}, "other": "abcdef"}));
+        value.cut_within("state", 3);
+        assert_eq!(value.get(), &json!({"state": {"dialogs": [{"message": "abc"}]}, "other": "abcdef"}));
     }
 
     #[test]
