@@ -97,3 +97,19 @@ fn every_linked_page_is_there() -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn every_file_that_the_architecture_names_is_there() -> anyhow::Result<()> {
+    let root = program::repository();
+    let text = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let mut n_tried = 0;
+    for name in
+        text.split('`').skip(1).step_by(2).filter(|name| name.starts_with("host/") || name.starts_with("tests/"))
+    {
+        let path = name.trim_end_matches("*.js").trim_end_matches('/');
+        n_tried += 1;
+        ensure!(root.join(path).exists(), "{name} is not there");
+    }
+    ensure!(n_tried >= 15, "the architecture names files: {n_tried}");
+    Ok(())
+}

@@ -15,7 +15,7 @@ use crate::{
 /// Serve one run to an MCP client over stdio
 ///
 /// The client starts this command itself; the run ends with it. Tools are named PREFIX.VERB. What waits for a person is answered
-/// in the client where it can ask, else by `transom approvals`.
+/// by `transom approvals`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example, in an MCP client's configuration:
   {\"mcpServers\": {\"shop\": {
