@@ -46,8 +46,7 @@ async fn a_file_that_the_run_was_given_or_downloaded_is_fetched_whole_and_gone_w
         ("/", Page::html("<title>Shop</title>")),
         (
             "/orders.csv",
-            Page::text("text/csv", "a,b\n1,2\n")
-                .header("content-disposition", "attachment; filename=\"orders.csv\""),
+            Page::text("text/csv", "a,b\n1,2\n").header("content-disposition", "attachment; filename=\"orders.csv\""),
         ),
     ])
     .await?;

@@ -14,6 +14,9 @@ use transom_verbs::ErrorCode;
 /// How long an arrival at the allowed host may take. It only bounds a failure.
 const ARRIVES_WITHIN: Duration = Duration::from_secs(20);
 
+/// How often a page is asked to gather candidates until the allowed relay is reached.
+const ATTEMPTS: usize = 6;
+
 /// A way out: a script of an allowed page that tries to reach `to`, an address without a path.
 struct Way {
     name: &'static str,
@@ -197,6 +200,7 @@ async fn web_rtc_reaches_a_relay_on_an_allowed_host_only_and_never_by_udp() -> a
             {{urls: 'turns:friend.localhost:443?transport=tcp', username: 'u', credential: 'c'}},
          ];
          const pc = new RTCPeerConnection({{iceServers: servers}});
+         (window.kept ??= []).push(pc);
          pc.createDataChannel('x');
          await pc.setLocalDescription(await pc.createOffer());
          await Promise.race([
@@ -205,8 +209,18 @@ async fn web_rtc_reaches_a_relay_on_an_allowed_host_only_and_never_by_udp() -> a
          ]);
          return pc.iceGatheringState"
     );
-    world.call("shop.evaluate", json!({"script": script})).await?;
-    friend.wait_for("a relay's TLS connection", ARRIVES_WITHIN, |seen| seen.n_connections > 0).await?;
+    // Chromium gathers candidates in its own time and order, and gives up early on a busy machine: it is asked again until the positive
+    // control arrives. Each time the same servers outside could have been reached.
+    let mut arrived = Ok(());
+    for _ in 0..ATTEMPTS {
+        world.call("shop.evaluate", json!({"script": script})).await?;
+        arrived =
+            friend.wait_for("a relay's TLS connection", Duration::from_secs(3), |seen| seen.n_connections > 0).await;
+        if arrived.is_ok() {
+            break;
+        }
+    }
+    arrived?;
     ensure!(outside.seen().n_connections == 0, "a relay outside was reached");
     let mut packet = [0; 1500];
     let heard = tokio::time::timeout(Duration::from_millis(100), udp.recv_from(&mut packet)).await;
