@@ -15,7 +15,7 @@ use transom_verbs::ErrorCode;
 const ARRIVES_WITHIN: Duration = Duration::from_secs(20);
 
 /// How often a page is asked to gather candidates until the allowed relay is reached.
-const ATTEMPTS: usize = 6;
+const ATTEMPTS: usize = 10;
 
 /// A way out: a script of an allowed page that tries to reach `to`, an address without a path.
 struct Way {
