@@ -101,14 +101,16 @@ async fn a_verb_that_brings_another_along_is_no_way_around_its_rule() -> anyhow:
         .start()
         .await?;
     world.call("shop.navigate", json!({"url": "http://shop.localhost/"})).await?;
-    for (tool, arguments) in [
-        ("shop.wait", json!({"script": "document.title = 'x'"})),
-        ("shop.navigate", json!({"url": "http://shop.localhost/", "snapshot": true})),
-        ("shop.download", json!({"selector": "#get"})),
-        ("shop.click", json!({"selector": "#get"})),
+    for (tool, arguments, rule) in [
+        ("shop.wait", json!({"script": "document.title = 'x'"}), "evaluate"),
+        ("shop.navigate", json!({"url": "http://shop.localhost/", "snapshot": true}), "snapshot"),
+        ("shop.download", json!({"selector": "#get"}), "click"),
+        ("shop.click", json!({"selector": "#get"}), "click"),
     ] {
         let error = world.call_fails(tool, arguments).await?;
         ensure!(error.code == ErrorCode::NotGranted && error.message.contains("deny"), "{tool}: {error:?}");
+        let hint = error.hint.clone().unwrap_or_default();
+        ensure!(hint.contains(&format!("`{rule} = ")), "the hint names the rule that refused: {error:?}");
     }
     world.call("shop.wait", json!({"selector": "#pw"})).await?;
     world.call("shop.download", json!({"url": "http://shop.localhost/file.csv"})).await?;
@@ -136,6 +138,28 @@ async fn what_a_person_agreed_to_on_one_site_is_not_done_on_another() -> anyhow:
     approvals.answer(&approval.id, transom_runs::approvals::Answer::Approve, "test")?;
     let error = asking.await?.err().map(|error| error.into_inner());
     ensure!(error.as_ref().is_some_and(|error| error.reason == Some(Reason::Navigation)), "{error:?}");
+    world.end().await;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_agreed_to_may_lead_to_another_site_of_the_binding() -> anyhow::Result<()> {
+    let (shop, friend) = (shop().await?, shop().await?);
+    shop.set("/out", Page::html("<title>Out</title><a id=go href='http://friend.localhost/other'>Go</a>"));
+    let world =
+        Spec::shop(&shop).allows("friend.localhost", &friend).with("approvals = { click = \"ask\" }").start().await?;
+    world.call("shop.navigate", json!({"url": "http://shop.localhost/out"})).await?;
+    let run = world.run.clone();
+    let asking =
+        tokio::spawn(async move { run.call("shop.click", json!({"selector": "#go"}), CallOptions::default()).await });
+    let approvals = world.host.approvals();
+    let mut changes = approvals.changes();
+    while approvals.pending().is_empty() {
+        tokio::time::timeout(std::time::Duration::from_secs(30), changes.changed()).await??;
+    }
+    approvals.answer(&approvals.pending().remove(0).id, transom_runs::approvals::Answer::Approve, "test")?;
+    let clicked = asking.await?.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+    ensure!(clicked.get()["url"] == "http://friend.localhost/other", "{clicked:?}");
     world.end().await;
     Ok(())
 }

@@ -45,20 +45,23 @@ impl Admitted {
         }
     }
 
-    /// The name that an approval rule is written for.
-    pub(crate) fn rule_name(&self) -> String {
-        match &self.work {
-            Work::Verb(call) => call.verb().name().to_owned(),
-            Work::Tool { plugin, tool, .. } => plugin.tool_name(tool),
-        }
-    }
-
-    pub(crate) fn rule(&self) -> ApprovalRule {
+    /// The approval rule that holds, and the name that it is written for: the strictest of all that the call does, since a verb that
+    /// brings another along is no way around that one's rule. Of equally strict ones, the call's own.
+    pub(crate) fn rule(&self) -> (String, ApprovalRule) {
         let rules = &self.prefix.binding.approvals;
         match &self.work {
-            // The strictest rule of all that the call does: a verb that brings another along is no way around that one's rule.
-            Work::Verb(call) => verbs_of(call).map(|verb| rules.of_verb(verb)).max().unwrap_or(ApprovalRule::Allow),
-            Work::Tool { .. } => rules.of_tool(&self.rule_name()),
+            Work::Verb(call) => {
+                let own = (call.verb(), rules.of_verb(call.verb()));
+                let along = verbs_of(call).map(|verb| (verb, rules.of_verb(verb)));
+                let (verb, rule) =
+                    along.fold(own, |strictest, next| if next.1 > strictest.1 { next } else { strictest });
+                (verb.name().to_owned(), rule)
+            }
+            Work::Tool { plugin, tool, .. } => {
+                let name = plugin.tool_name(tool);
+                let rule = rules.of_tool(&name);
+                (name, rule)
+            }
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::{
     plugin_caller::PluginCaller,
     question::{self, AskedOn},
     run::RunInner,
-    session::{Session, run_ended},
+    session::{Moment, Session, run_ended},
     settings::ApprovalRule,
 };
 
@@ -167,16 +167,14 @@ impl Dispatcher {
             return Err(run_ended());
         }
         let admitted = admission::admit(run, caller, rows.tool, arguments)?;
-        match admitted.rule() {
+        let (rule_name, rule) = admitted.rule();
+        match rule {
             ApprovalRule::Allow => Ok(admitted),
             ApprovalRule::Deny => Err(ToolError::new(
                 ErrorCode::NotGranted,
                 format!("refused: the operator's rule for `{}` is to deny it", rows.tool),
             )
-            .with_hint(format!(
-                "an operator can change `{} = \"deny\"` under `approvals` of the binding",
-                admitted.rule_name()
-            ))),
+            .with_hint(format!("an operator can change `{rule_name} = \"deny\"` under `approvals` of the binding"))),
             ApprovalRule::Ask => {
                 let asked_on = AskedOn::now(&admitted);
                 self.ask(rows, run, &admitted, arguments, options).await?;
@@ -295,10 +293,14 @@ impl Dispatcher {
         mut call: Call,
     ) -> Result<Redacted<Value>, ToolError> {
         let cut = Cut::widen(&mut call, self.redactor.margin_chars());
-        let check = |address: &str| {
+        let check = |moment: Moment, address: &str| {
             binding.admit(address)?;
             caller.admit(address)?;
-            asked_on.map_or(Ok(()), |asked| asked.still_holds(address))
+            match asked_on {
+                // What a person agreed to begins on the site that they were told; it may well lead to another.
+                Some(asked) if moment == Moment::Before => asked.still_holds(address),
+                _ => Ok(()),
+            }
         };
         let performed = session.perform(&call, &check).await?;
         let mut value = serde_json::to_value(&performed.outcome).map_err(|error| {

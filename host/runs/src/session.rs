@@ -47,6 +47,15 @@ pub(crate) struct SessionSpec {
     pub egress_rows: EgressRows,
 }
 
+/// When a page is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Before anything is done on it.
+    Before,
+    /// Once the verb is performed, which may have led elsewhere.
+    After,
+}
+
 pub(crate) struct Session {
     spec: SessionSpec,
     /// Held by whoever acts: verbs of one session come one after the other.
@@ -91,7 +100,7 @@ impl Session {
     /// Performs a verb, in its turn. A browser that is lost in between is started again; the verb is then repeated if that is safe.
     ///
     /// `check` judges the address of the page that is acted on: within the turn, once the browser shows a page, so that nothing comes
-    /// between the judgement and the act; and once more for what the page is afterwards.
+    /// between the judgement and the act; and once more for what the page is afterwards. It is told which of the two it is.
     ///
     /// The call's deadline covers its turn and its act. Starting a browser has a bound of its own: a caller's short timeout is meant
     /// for the page, and must not end the run.
@@ -105,7 +114,7 @@ impl Session {
     pub(crate) async fn perform(
         &self,
         call: &Call,
-        check: &(dyn Fn(&str) -> Result<(), ToolError> + Sync),
+        check: &(dyn Fn(Moment, &str) -> Result<(), ToolError> + Sync),
     ) -> Result<Performed, ToolError> {
         let mut until = Instant::now() + call.deadline();
         let Ok(turn) = tokio::time::timeout_at(until, self.turn.acquire()).await else {
@@ -147,7 +156,7 @@ impl Session {
         browser: &Browser,
         call: &Call,
         until: Instant,
-        check: &(dyn Fn(&str) -> Result<(), ToolError> + Sync),
+        check: &(dyn Fn(Moment, &str) -> Result<(), ToolError> + Sync),
     ) -> Result<Performed, ToolError> {
         let tab = call.tab.as_ref().map(TabId::as_str);
         if looks_at_the_live_page(call.verb()) {
@@ -158,7 +167,7 @@ impl Session {
                     .await?;
             }
             if let Some(address) = browser.live_url(tab) {
-                check(&address)?;
+                check(Moment::Before, &address)?;
             }
         }
         if runs_a_script(call) {
@@ -166,7 +175,7 @@ impl Session {
         }
         let performed = browser.perform(call, until).await?;
         if let Some(address) = browser.live_url(tab) {
-            check(&address)?;
+            check(Moment::After, &address)?;
         }
         Ok(performed)
     }
